@@ -33,15 +33,14 @@ typedef struct Way
 {
 	MtsAggItem item; /* that it answers */
 
-	/* tells whether the way is possible for an aggregation */
-	bool (*init)(MtsAnswers *answers, List *private);
+	/* tells whether the way is possible for an aggregation; NULL if always */
+	bool (*prepare)(MtsAnswers *answers, List *private);
 	Answer (*answer)(MtsAnswers *answers);
 } Way;
 
-static bool init_count(MtsAnswers *answers, List *private);
-static bool init_preaggregates(MtsAnswers *answers, List *private);
-static bool init_columns(MtsAnswers *answers, List *private);
-static bool init_points(MtsAnswers *answers, List *private);
+static bool prepare_count(MtsAnswers *answers, List *private);
+static bool prepare_preaggregates(MtsAnswers *answers, List *private);
+static bool prepare_columns(MtsAnswers *answers, List *private);
 
 static Answer answer_by_count(MtsAnswers *answers);
 static Answer answer_by_preaggregates(MtsAnswers *answers);
@@ -50,23 +49,23 @@ static Answer answer_by_points(MtsAnswers *answers);
 
 static const Way ways[MTS_NWAYS] = {
 	/* MongoDB counts documents that are rows, if only their number matters. */
-	[MTS_WAY_COUNT] = {MTS_AGG_COUNT, init_count, answer_by_count},
+	[MTS_WAY_COUNT] = {MTS_AGG_COUNT, prepare_count, answer_by_count},
 
 	/* The pre-aggregates of a bucket, if all its points are in one group. */
-	[MTS_WAY_PREAGGREGATES] = {MTS_AGG_HEADER, init_preaggregates,
+	[MTS_WAY_PREAGGREGATES] = {MTS_AGG_HEADER, prepare_preaggregates,
 							   answer_by_preaggregates},
 
 	/* The columns of a bucket, by successive points of one group. */
-	[MTS_WAY_COLUMNS] = {MTS_AGG_BUCKET, init_columns, answer_by_columns},
+	[MTS_WAY_COLUMNS] = {MTS_AGG_BUCKET, prepare_columns, answer_by_columns},
 
 	/* The points of a bucket, one by one. */
-	[MTS_WAY_POINTS] = {MTS_AGG_BUCKET, init_points, answer_by_points},
+	[MTS_WAY_POINTS] = {MTS_AGG_BUCKET, NULL, answer_by_points},
 };
 
 /* ---- By MongoDB's count ------------------------------------------------- */
 
 static bool
-init_count(MtsAnswers *answers, List *private)
+prepare_count(MtsAnswers *answers, List *private)
 {
 	if (!boolVal(list_nth(private, MTS_AGG_COUNTS)))
 		return false;
@@ -118,7 +117,7 @@ find_preaggregates(MtsAnswers *answers)
 }
 
 static bool
-init_preaggregates(MtsAnswers *answers, List *private)
+prepare_preaggregates(MtsAnswers *answers, List *private)
 {
 	const char *problem = find_preaggregates(answers);
 
@@ -264,7 +263,7 @@ init_documents(const MtsAggSpec *spec, List *private, MtsBucket *bucket)
 }
 
 static bool
-init_columns(MtsAnswers *answers, List *private)
+prepare_columns(MtsAnswers *answers, List *private)
 {
 	const MtsAggSpec *spec = answers->spec;
 	MtsAggInput *input = answers->input;
@@ -374,12 +373,6 @@ answer_by_columns(MtsAnswers *answers)
 
 /* ---- By points ---------------------------------------------------------- */
 
-static bool
-init_points(MtsAnswers *answers, List *private)
-{
-	return true;
-}
-
 /* Set the arguments of a transition function for the point in the row. */
 static void
 set_arguments(MtsAnswers *answers, const MtsAggregate *aggregate)
@@ -470,7 +463,8 @@ mts_agg_answer_new(const MtsAggSpec *spec, List *private, MtsAggInput *input,
 	answers->econtext = econtext;
 	answers->row = econtext->ecxt_scantuple;
 	for (int i = 0; i < MTS_NWAYS; i++)
-		answers->is_possible[i] = ways[i].init(answers, private);
+		answers->is_possible[i] =
+			!ways[i].prepare || ways[i].prepare(answers, private);
 	return answers;
 }
 

@@ -69,7 +69,7 @@ forget_batch(MtsAggInput *input)
 
 /* Begin to read the batch of open buckets; the next batch is empty. */
 static void
-begin_batch(MtsAggInput *input)
+begin_open(MtsAggInput *input)
 {
 	mts_scan_set_ids(input->open_scan, input->scan->query, input->collection,
 					 input->ids);
@@ -78,7 +78,7 @@ begin_batch(MtsAggInput *input)
 }
 
 static void
-end_batch(MtsAggInput *input)
+end_open(MtsAggInput *input)
 {
 	mts_scan_reset(input->open_scan);
 	input->is_reading_open = false;
@@ -101,7 +101,7 @@ mts_agg_input_leave_open(MtsAggInput *input)
 
 	if (input->ids && (input->collection != source->collection ||
 					   input->nids >= most || input->ids->len > MAX_IDS))
-		begin_batch(input);
+		begin_open(input);
 	old = MemoryContextSwitchTo(input->memory);
 	if (!input->ids)
 		input->ids = mts_document_new();
@@ -151,12 +151,12 @@ mts_agg_input_next(MtsAggInput *input)
 			input->bucket = mts_scan_next_bucket(input->open_scan);
 			if (input->bucket)
 				return MTS_AGG_BUCKET;
-			end_batch(input);
+			end_open(input);
 		}
 		item = read_scan(input);
 		if (item != MTS_AGG_END || !input->ids)
 			return item;
-		begin_batch(input);
+		begin_open(input);
 	}
 }
 
@@ -167,7 +167,7 @@ forget_open(MtsAggInput *input)
 {
 	if (!input->open_scan)
 		return;
-	end_batch(input);
+	end_open(input);
 	forget_batch(input);
 }
 

@@ -66,7 +66,7 @@ extremes_suffice(const MtsTable *table, const MtsAttribute *attribute)
 
 /* Find the field of one total; NULL if it is not declared. */
 static const MtsField *
-find_field(const MtsColumn *column, MtsTotal total)
+field_of(const MtsColumn *column, MtsTotal total)
 {
 	const MtsField *field = total == MTS_TOTAL_MIN   ? &column->min
 							: total == MTS_TOTAL_MAX ? &column->max
@@ -88,15 +88,15 @@ find_other(const MtsColumn *column, MtsTotal total, bool is_never_null)
 	if (total == MTS_TOTAL_SUM && is_never_null)
 		return NULL;
 	if (total != MTS_TOTAL_MAX)
-		field = find_field(column, MTS_TOTAL_MAX);
+		field = field_of(column, MTS_TOTAL_MAX);
 	if (!field && total != MTS_TOTAL_MIN)
-		field = find_field(column, MTS_TOTAL_MIN);
+		field = field_of(column, MTS_TOTAL_MIN);
 	return field;
 }
 
 /* Have a field read, if it is not NULL. */
 static void
-add_field(MtsPreaggregates *preaggregates, const MtsField *field)
+require_field(MtsPreaggregates *preaggregates, const MtsField *field)
 {
 	for (int i = 0; i < preaggregates->nfields; i++)
 		if (preaggregates->fields[i] == field)
@@ -107,8 +107,8 @@ add_field(MtsPreaggregates *preaggregates, const MtsField *field)
 
 /* Have totals of a column read. */
 static void
-add_totals(MtsPreaggregates *preaggregates, const MtsBucket *bucket,
-		   const MtsRequired *required)
+require_totals(MtsPreaggregates *preaggregates, const MtsBucket *bucket,
+			   const MtsRequired *required)
 {
 	int column = required->column;
 	int i = 0;
@@ -141,25 +141,25 @@ find_fields(MtsPreaggregates *preaggregates, const MtsAggregate *aggregate,
 	{
 		const MtsField *other = find_other(column, total, never_null);
 
-		if (!find_field(column, total))
+		if (!field_of(column, total))
 			return problem_of("no declared field answers %s(%s)", aggregate,
 							  column);
 		if (other &&
 			!extremes_suffice(table, &table->attributes[required->column]))
 			return problem_of("%s(%s) requires the values", aggregate, column);
-		add_field(preaggregates, find_field(column, total));
-		add_field(preaggregates, other);
+		require_field(preaggregates, field_of(column, total));
+		require_field(preaggregates, other);
 	}
 	if ((required->totals & MTS_TOTAL_COUNT) && !never_null)
 		return problem_of("%s(%s) requires that the column is never null",
 						  aggregate, column);
-	add_totals(preaggregates, bucket, required);
+	require_totals(preaggregates, bucket, required);
 	return NULL;
 }
 
 /* Find the fields that an aggregate requires, or why it needs the values. */
 static const char *
-init_aggregate(MtsPreaggregates *preaggregates, const MtsAggSpec *spec,
+require_fields(MtsPreaggregates *preaggregates, const MtsAggSpec *spec,
 			   int number, const MtsBucket *bucket)
 {
 	const MtsAggregate *aggregate = &spec->aggregates[number];
@@ -203,10 +203,10 @@ mts_agg_preaggregate_find(const MtsAggSpec *spec, const MtsBucket *bucket,
 	found->fields = palloc(2 * n * sizeof(MtsField *));
 	found->totals.columns =
 		palloc0((layout->ncolumns + 1) * sizeof(MtsColumnTotals));
-	add_field(found, &layout->count);
+	require_field(found, &layout->count);
 	for (int i = 0; i < spec->naggregates; i++)
 	{
-		*problem = init_aggregate(found, spec, i, bucket);
+		*problem = require_fields(found, spec, i, bucket);
 		if (*problem)
 			return NULL;
 	}
@@ -241,8 +241,7 @@ is_ordered_alike(const MtsElement *element)
 
 /* Find a field of the bucket that is a number; false in doubt. */
 static bool
-find_number(const MtsUnfold *unfold, const MtsField *field,
-			MtsElement *element)
+find_total(const MtsUnfold *unfold, const MtsField *field, MtsElement *element)
 {
 	return mts_unfold_header_find(unfold, field, element) &&
 		   is_ordered_alike(element);
@@ -258,14 +257,14 @@ read_extreme(const MtsColumnFields *fields, const MtsUnfold *unfold,
 			 MtsTotal total, Datum *value)
 {
 	const MtsColumn *column = &unfold->layout->columns[fields->column];
-	const MtsField *field = find_field(column, total);
+	const MtsField *field = field_of(column, total);
 	MtsElement element;
 	MtsError error;
 	bool isnull;
 
 	if (!field)
 		return true;
-	if (!find_number(unfold, field, &element))
+	if (!find_total(unfold, field, &element))
 		return false;
 	return !(fields->totals & total) ||
 		   (!mts_unfold_is_missing(&column->missing, &element) &&
@@ -279,7 +278,7 @@ read_extreme(const MtsColumnFields *fields, const MtsUnfold *unfold,
  * tells whether it can be the sum of no values.
  */
 static bool
-read_number(const MtsColumnFields *fields, const MtsElement *element,
+convert_sum(const MtsColumnFields *fields, const MtsElement *element,
 			Datum *value, bool *is_zero)
 {
 	double d;
@@ -313,14 +312,14 @@ read_sum(const MtsColumnFields *fields, const MtsUnfold *unfold, Datum *value)
 	bool is_zero;
 
 	return mts_unfold_header_find(unfold, &column->sum, &element) &&
-		   read_number(fields, &element, value, &is_zero) &&
+		   convert_sum(fields, &element, value, &is_zero) &&
 		   (fields->is_never_null || !is_zero ||
-			(sign && find_number(unfold, sign, &element)));
+			(sign && find_total(unfold, sign, &element)));
 }
 
 /* Read the required totals of a column; false in doubt. */
 static bool
-read_column(const MtsColumnFields *fields, const MtsUnfold *unfold,
+read_totals(const MtsColumnFields *fields, const MtsUnfold *unfold,
 			MtsTotals *totals)
 {
 	MtsColumnTotals *column = &totals->columns[fields->column];
@@ -358,7 +357,7 @@ mts_agg_preaggregate_read(MtsPreaggregates *preaggregates,
 		totals->npoints < 0 || totals->npoints >> MTS_TOTALS_BITS != 0)
 		return NULL;
 	for (int i = 0; totals->npoints > 0 && i < preaggregates->ncolumns; i++)
-		if (!read_column(&preaggregates->columns[i], unfold, totals))
+		if (!read_totals(&preaggregates->columns[i], unfold, totals))
 			return NULL;
 	return totals;
 }

@@ -149,48 +149,52 @@ fill_array(const MtsRequired *required, const MtsColumnTotals *column)
 	}
 }
 
-/* Combine a group's transition value with that of the points. */
-static void
-combine(const MtsTransition *transition, const MtsRequired *required,
-		const MtsTotals *totals, NullableDatum *state)
+/* Make the transition value of the points, if its type is not internal. */
+static Datum
+transition_value(const MtsRequired *required, const MtsTotals *totals)
 {
 	const MtsColumnTotals *column = &totals->columns[required->column];
 
 	switch (required->form)
 	{
 		case MTS_FORM_POINTS:
-			mts_transition_combine(transition, state,
-								   Int64GetDatum(totals->npoints));
-			break;
+			return Int64GetDatum(totals->npoints);
 		case MTS_FORM_COUNT:
-			mts_transition_combine(transition, state,
-								   Int64GetDatum(column->count));
-			break;
-		case MTS_FORM_SUM:
-			mts_transition_combine(transition, state, column->sum);
-			break;
+			return Int64GetDatum(column->count);
 		case MTS_FORM_MIN:
-			mts_transition_combine(transition, state, column->min);
-			break;
+			return column->min;
 		case MTS_FORM_MAX:
-			mts_transition_combine(transition, state, column->max);
-			break;
+			return column->max;
 		case MTS_FORM_COUNT_AND_SUM:
 			fill_array(required, column);
-			mts_transition_combine(transition, state,
-								   PointerGetDatum(required->array));
-			break;
-		case MTS_FORM_INTERNAL_SUM:
-			advance_integer(transition, state, column->sum);
-			break;
-		case MTS_FORM_INTERNAL_AVERAGE:
-			advance_integer(transition, state, column->sum);
-			for (int i = 0; i < MTS_TOTALS_BITS; i++)
-				if ((column->count - 1) >> i & 1)
-					mts_transition_combine(transition, state,
-										   required->zeros[i].value);
-			break;
+			return PointerGetDatum(required->array);
+		default:
+			return column->sum;
 	}
+}
+
+/*
+ * Combine a group's transition value with that of the points.  One of type
+ * internal is advanced by their sum and, for an average, by as many zeros as
+ * there are other values.
+ */
+static void
+combine_totals(const MtsTransition *transition, const MtsRequired *required,
+			   const MtsTotals *totals, NullableDatum *state)
+{
+	Datum value = transition_value(required, totals);
+
+	if (required->form != MTS_FORM_INTERNAL_SUM &&
+		required->form != MTS_FORM_INTERNAL_AVERAGE)
+	{
+		mts_transition_combine(transition, state, value);
+		return;
+	}
+	advance_integer(transition, state, value);
+	for (int i = 0; required->zeros && i < MTS_TOTALS_BITS; i++)
+		if ((totals->columns[required->column].count - 1) >> i & 1)
+			mts_transition_combine(transition, state,
+								   required->zeros[i].value);
 }
 
 /*
@@ -208,6 +212,6 @@ mts_agg_totals_combine(const MtsAggSpec *spec, const MtsRequired *required,
 {
 	for (int i = 0; i < spec->naggregates; i++)
 		if (!excludes[i])
-			combine(&spec->aggregates[i].transition, &required[i], totals,
-					&group[i]);
+			combine_totals(&spec->aggregates[i].transition, &required[i],
+						   totals, &group[i]);
 }
