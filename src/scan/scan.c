@@ -253,6 +253,18 @@ mts_scan_reset(MtsScan *scan)
 	MemoryContextReset(scan->query_context);
 }
 
+/*
+ * mts_scan_restart
+ *		Read the buckets again, by a query that is made anew from the spec.
+ */
+void
+mts_scan_restart(MtsScan *scan)
+{
+	scan->source->repeat_part = scan->source->parallel != NULL;
+	memset(scan->counters->answered, 0, sizeof(scan->counters->answered));
+	mts_scan_reset(scan);
+}
+
 /* mts_scan_end: close the cursor, and warn of names without documents. */
 void
 mts_scan_end(MtsScan *scan)
