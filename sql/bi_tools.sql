@@ -10,7 +10,6 @@
 \set suite bi_tools
 \i sql/include/suite.sql
 
-SET mongo_ts_fdw.enable_join_aggregate = on;
 \pset format unaligned
 \pset tuples_only on
 

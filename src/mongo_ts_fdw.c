@@ -52,7 +52,7 @@ _PG_init(void)
 	DefineCustomBoolVariable(
 		"mongo_ts_fdw.enable_join_aggregate",
 		"Enables the planner's use of scans that aggregate below joins.", NULL,
-		&mts_enable_join_aggregate, false, PGC_USERSET, GUC_EXPLAIN, NULL,
+		&mts_enable_join_aggregate, true, PGC_USERSET, GUC_EXPLAIN, NULL,
 		NULL, NULL);
 	DefineCustomBoolVariable("mongo_ts_fdw.enable_order_by",
 							 "Enables the planner's use of sorted scans.",

@@ -51,7 +51,7 @@
 #include "plan/join_order.h"
 #include "pushdown/infallible.h"
 
-bool mts_enable_join_aggregate = false;
+bool mts_enable_join_aggregate = true;
 
 static create_upper_paths_hook_type previous_hook = NULL;
 
