@@ -403,7 +403,6 @@ mts_grouped_make(const MtsAggregation *aggregation, List *keys,
 	if (groups * LEAST_POINTS > table->rows)
 		return NULL;
 	return planner_rt_fetch(table->relid, root)->inh
-			   ? append_members(aggregation, members, keys, aggregates,
-							steps)
+			   ? append_members(aggregation, members, keys, aggregates, steps)
 			   : make_member(aggregation, linitial(members), steps);
 }
