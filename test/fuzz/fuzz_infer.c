@@ -77,12 +77,13 @@ check_inferred(const MtsInferred *inferred, const MtsSample *samples, int n,
 	MtsRanges ranges = {1, &whole};
 	MtsElement *elements =
 		resize(NULL, (inferred->ncolumns + 1) * sizeof(*elements));
+	MtsArena *arena = mts_arena_new(resize, release);
 	MtsUnfold unfold;
 
 	fuzz_check(mts_trial_build(inferred, clock, &host, &trial),
 			   "it cannot be declared");
 	trial.layout.truncate = inferred->truncates;
-	mts_unfold_init(&unfold, &trial.layout, &ranges, resize);
+	mts_unfold_init(&unfold, &trial.layout, &ranges, arena);
 	for (int i = 0; i < n; i++)
 	{
 		MtsElement doc =

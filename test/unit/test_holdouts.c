@@ -182,6 +182,7 @@ read_table(const MtsInferred *inferred, Want want)
 	MtsElement *elements =
 		resize(NULL, (inferred->ncolumns + 1) * sizeof(*elements));
 	MtsPoint point = {.elements = elements};
+	MtsArena *arena = mts_arena_new(resize, release);
 	MtsTrial trial;
 	MtsUnfold unfold;
 	int n = 0;
@@ -191,7 +192,7 @@ read_table(const MtsInferred *inferred, Want want)
 	if (!mts_trial_build(inferred, is_local ? &local : &utc, &host, &trial))
 		return "it cannot be declared";
 	trial.layout.truncate = inferred->truncates;
-	mts_unfold_init(&unfold, &trial.layout, &ranges, resize);
+	mts_unfold_init(&unfold, &trial.layout, &ranges, arena);
 	unfold.accepts_null_time = true;
 	for (int i = 0; i < collection.ndocs; i++)
 	{
