@@ -1062,8 +1062,8 @@ is_collection(const Check *check, const char *collection)
 
 /*
  * Report collections without the index, and buckets that are not identified.
- * A unique index proves that they are.  If the _id of documents is text made of
- * other fields, nothing else keeps an INSERT and a writer of such documents
+ * A unique index proves that they are.  If the _id of documents is text made
+ * of other fields, nothing else keeps an INSERT and a writer of such documents
  * from storing one each.
  */
 static void
