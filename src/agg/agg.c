@@ -482,8 +482,8 @@ add_counts(MtsAgg *agg)
 		if (!mts_count_read(counted, &n))
 		{
 			scan->spec.counts_rows = false;
-			scan->source->repeat_part = scan->source->parallel != NULL;
-			mts_scan_reset(scan);
+			mts_agg_reset_groups(agg);
+			mts_scan_restart(scan);
 			return;
 		}
 		scan->counters->points += n;

@@ -189,17 +189,14 @@ give_up(MtsAgg *agg)
 	forget_batch(agg->headers);
 	scan->spec.headers = NULL;
 	scan->spec.headers_problem = "most of the first buckets need their points";
-	scan->source->repeat_part = scan->source->parallel != NULL;
-	scan->counters->answered = 0;
-	mts_scan_reset(scan);
 	mts_agg_reset_groups(agg);
+	mts_scan_restart(scan);
 }
 
 /*
  * Aggregate the current bucket by its header, or leave it open.
  *
- * The aggregation can begin anew while no group has been emitted, and in a
- * parallel worker while it reads its first part.
+ * The aggregation can begin anew while no group has been emitted.
  */
 static void
 use_header(MtsAgg *agg)
@@ -214,8 +211,7 @@ use_header(MtsAgg *agg)
 		leave_open(agg);
 	MemoryContextSwitchTo(old);
 	if (headers->nread < SAMPLE && ++headers->nread == SAMPLE &&
-		headers->nopen > SAMPLE / 2 && !agg->has_emitted &&
-		agg->scan->source->nparts <= 1)
+		headers->nopen > SAMPLE / 2 && !agg->has_emitted)
 		give_up(agg);
 }
 
