@@ -48,7 +48,7 @@ struct MtsShares
 /* ---- Shares between values ---------------------------------------------- */
 
 /*
- * The class of values that MongoDB compares with this one: all numbers, or the
+ * Return the class of values that MongoDB compares with this one: all numbers, or the
  * values of its type.  0 if no share can begin at the value, because it is
  * null or NaN or has a rare type.
  */
