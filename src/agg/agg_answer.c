@@ -15,12 +15,28 @@
 #include "optimizer/optimizer.h"
 #include "utils/memutils.h"
 
+#include "agg/agg_preaggregate.h"
 #include "pushdown/qual.h"
 #include "scan/count.h"
 #include "scan/fdw_private.h"
 
 /* The number of headers that decide whether headers are of use */
 #define SAMPLE 100
+
+struct MtsAnswers
+{
+	const MtsAggSpec *spec;
+	MtsAggInput *input;
+	MtsGroups *groups;
+	ExprContext *econtext; /* its scan tuple is the row */
+	TupleTableSlot *row;
+	bool is_possible[MTS_NWAYS];     /* a way, for this aggregation */
+	MtsPreaggregates *preaggregates; /* NULL if that way is not possible */
+
+	bool can_begin_again; /* no group has been emitted */
+	int nheaders;         /* that have been read, at most SAMPLE */
+	int nopen;            /* of these, buckets that were left open */
+};
 
 typedef enum Answer
 {
@@ -345,7 +361,6 @@ aggregate_batch(MtsAnswers *answers, const MtsBatch *batch)
 			mts_bucket_enter_series(bucket, series);
 			end += batch->series[series++].n;
 		}
-		bucket->point.time = batch->times[from];
 		mts_bucket_fill_row(bucket, batch->times[from], answers->row);
 		ExecStoreVirtualTuple(answers->row);
 		to = aggregate_run(answers, batch, from, end);
