@@ -212,8 +212,7 @@ answer_by_preaggregates(MtsAnswers *answers)
 	if (answer == NO)
 		answers->nopen++;
 	return answers->nheaders == SAMPLE && answers->nopen > SAMPLE / 2 &&
-				   answers->can_begin_again &&
-				   answers->input->scan->source->nparts <= 1
+				   answers->can_begin_again
 			   ? BEGIN_AGAIN
 			   : answer;
 }
@@ -487,8 +486,7 @@ mts_agg_answer_new(const MtsAggSpec *spec, List *private, MtsAggInput *input,
 static void
 begin_again(MtsAnswers *answers, const Way *without)
 {
-	if (answers->input->scan->source->nparts <= 1)
-		mts_agg_group_clear(answers->groups);
+	mts_agg_group_clear(answers->groups);
 	mts_agg_input_begin_again(answers->input, without->item);
 }
 

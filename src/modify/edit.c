@@ -702,7 +702,7 @@ store_moved(MtsEdits *edits)
 	}
 	MemoryContextSwitchTo(old);
 	process(edits, PASS_CHECK);
-	edits->reader->scan->source->in_xact = writer->bulk.joins_xact;
+	mts_source_read_xact(edits->reader->scan->source, writer->bulk.joins_xact);
 	mts_writer_flush(writer);
 	writer->moves_points = false;
 }

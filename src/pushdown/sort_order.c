@@ -116,7 +116,7 @@ mts_sort_order_open(const MtsTable *table, List *plan)
 		const MtsPath *path;
 
 		key->column = linitial_int(items) - 1;
-		key->operator=(Oid) lsecond_int(items);
+		key->opno = (Oid) lsecond_int(items);
 		key->collation = (Oid) lthird_int(items);
 		key->descending = lfourth_int(items);
 		key->nulls_first = list_nth_int(items, 4);

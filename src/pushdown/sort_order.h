@@ -23,7 +23,7 @@ typedef struct MtsOrderField
 typedef struct MtsSortKey
 {
 	int column; /* of the layout */
-	Oid operator;
+	Oid opno;
 	Oid collation;
 	bool descending;
 	bool nulls_first;

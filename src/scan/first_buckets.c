@@ -258,7 +258,7 @@ find_others(MtsFirstBuckets *buckets)
 								  source->query->order->series_direction);
 	find.limit = MAX_OTHERS * buckets->n;
 	find.first_batch = find.limit;
-	cursor = mts_source_cursor(source, &find);
+	cursor = mts_source_cursor(source, source->table->collection, &find);
 	count_found(buckets, cursor, find.limit);
 	mts_cursor_close(cursor);
 }
@@ -333,7 +333,8 @@ mts_first_buckets_begin(MtsBucketSource *source, const bson_t *terms)
 											"mongo_ts_fdw first buckets",
 											ALLOCSET_DEFAULT_SIZES);
 	buckets->limit = find.first_batch;
-	buckets->cursor = mts_source_cursor(source, &find);
+	buckets->cursor =
+		mts_source_cursor(source, source->table->collection, &find);
 	return buckets;
 }
 
@@ -349,16 +350,17 @@ bool
 mts_first_buckets_next(MtsFirstBuckets *buckets, bson_t *value,
 					   const MtsFirstBucket **first)
 {
-	/* an overlapping bucket is found as itself */
-	int expected = can_overlap(buckets->source->query);
 	const Entry *entry;
+	bool is_enough;
 
 	if (buckets->next == buckets->n && !read_batch(buckets))
 		return false;
 	entry = &buckets->entries[buckets->next++];
 	bson_reinit(value);
 	bson_concat(value, entry->value);
-	*first =
-		entry->is_unclear || entry->found != expected ? NULL : &entry->first;
+	/* the query for overlapping buckets finds the first one, too */
+	is_enough = !entry->is_unclear &&
+				entry->found == (can_overlap(buckets->source->query) ? 1 : 0);
+	*first = is_enough ? &entry->first : NULL;
 	return true;
 }
