@@ -487,10 +487,27 @@ explain_aggregate(const ForeignScanState *node, const MtsScan *scan,
 							   scan->counters->removed, es);
 }
 
-/*
- * Show how many buckets have been aggregated from their pre-aggregates or, if
- * a table declares some, why they are not used.
- */
+/* Show how many buckets or parts were aggregated in each way. */
+static void
+explain_ways(const MtsCounters *counters, ExplainState *es)
+{
+	static const struct
+	{
+		const char *label;
+		const char *unit;
+	} ways[MTS_NWAYS] =
+		{[MTS_WAY_COUNT] = {"Aggregated by MongoDB's Count", "parts"},
+		 [MTS_WAY_PREAGGREGATES] = {"Aggregated by Pre-aggregates", "buckets"},
+		 [MTS_WAY_COLUMNS] = {"Aggregated by Columns", "buckets"},
+		 [MTS_WAY_POINTS] = {"Aggregated by Points", "buckets"}};
+
+	for (int i = 0; i < MTS_NWAYS; i++)
+		if (counters->answered[i] > 0 || es->format != EXPLAIN_FORMAT_TEXT)
+			ExplainPropertyInteger(ways[i].label, ways[i].unit,
+								   counters->answered[i], es);
+}
+
+/* Show why pre-aggregates that a table declares are not used. */
 static void
 explain_preaggregates(const MtsScan *scan, ExplainState *es)
 {
@@ -498,12 +515,8 @@ explain_preaggregates(const MtsScan *scan, ExplainState *es)
 	const char *problem =
 		query ? query->headers_problem : scan->spec.headers_problem;
 
-	if (es->analyze && query && query->content == MTS_CONTENT_HEADERS)
-		ExplainPropertyInteger("Pre-aggregates", "buckets",
-							   scan->counters->answered, es);
-	else if (problem && (!query || query->is_possible) &&
-			 !scan->table->native &&
-			 mts_preaggregate_is_declared(&scan->table->layout))
+	if (problem && (!query || query->is_possible) && !scan->table->native &&
+		mts_preaggregate_is_declared(&scan->table->layout))
 		ExplainPropertyText("Pre-aggregates",
 							psprintf("not used: %s", problem), es);
 }
@@ -522,5 +535,7 @@ mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	if (mts_explain_is_known(node, scan))
 		mts_scan_prepare(scan);
 	mts_explain_scan(scan, es);
+	if (is_aggregate && es->analyze)
+		explain_ways(scan->counters, es);
 	explain_preaggregates(scan, es);
 }
