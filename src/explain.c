@@ -297,8 +297,8 @@ add_stage(void *arg, const char *stage, const char *index)
 }
 
 /*
- * Show MongoDB's plan of the query that is sent: the scans of indexes or of the
- * collection, and whether it sorts.
+ * Show MongoDB's plan of the query that is sent: the scans of indexes or of
+ * the collection, and whether it sorts.
  *
  * Nothing is shown if the server refuses, does not answer soon, or has plans
  * of another kind.

@@ -34,7 +34,7 @@
 #define SAMPLED_IDS_PER_SHARE 16
 #define NCOUNTERS ((int) (sizeof(MtsCounters) / sizeof(int64)))
 
-/* Followed by the BSON of the shares, an array of {c: collection, t: terms} */
+/* Followed by the BSON of an array of shares: {c: collection, t: terms} */
 struct MtsShares
 {
 	pg_atomic_uint32 next; /* the next part to claim */
