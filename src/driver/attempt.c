@@ -353,6 +353,19 @@ refuses_collation(const MtsAttempt *attempt, const bson_error_t *error)
 }
 
 /*
+ * Tell whether a call is a read that is repeated once where there are no
+ * elections, as MongoDB's drivers do.
+ */
+static bool
+is_retryable_read(const MtsAttempt *attempt)
+{
+	return !attempt->is_write && !attempt->in_transaction &&
+		   mongoc_uri_get_option_as_bool(mongoc_client_get_uri(
+											 attempt->connection->client),
+										 MONGOC_URI_RETRYREADS, true);
+}
+
+/*
  * mts_attempt_should_repeat
  *		Tell whether to repeat a call that has failed with this error.
  *
@@ -362,6 +375,7 @@ bool
 mts_attempt_should_repeat(MtsAttempt *attempt, const bson_error_t *error)
 {
 	MtsConnection *connection = attempt->connection;
+	bool is_first = !attempt->has_failed;
 	MtsDecision decision =
 		mts_server_error_decide(connection, error,
 								attempt->is_write ? MTS_PHASE_WRITE
@@ -375,10 +389,12 @@ mts_attempt_should_repeat(MtsAttempt *attempt, const bson_error_t *error)
 		return true;
 	}
 	/* the time to wait begins with the first failure */
-	if (!attempt->has_failed)
+	if (is_first)
 		attempt->expiry = selection_expiry(connection);
 	attempt->has_failed = true;
-	return attempt->is_repeatable && attempt->server.is_replicated &&
+	return attempt->is_repeatable &&
+		   (attempt->server.is_replicated ||
+			(is_first && is_retryable_read(attempt))) &&
 		   may_go_on(attempt) && mts_server_error_asks_primary(decision);
 }
 

@@ -1577,7 +1577,7 @@ begin(MtsBulk *bulk, MtsOp *ops, int nops, bool may_postpone)
 	round = bulk->round = make_round(bulk, ops, nops);
 	if (may_postpone && postpone(round))
 		return;
-	mts_connection_prepare_write(bulk->connection);
+	mts_connection_kill_orphans(bulk->connection, true);
 	error_context_stack = &callback;
 	if (nops > 0)
 		begin_part(round, 0);

@@ -83,23 +83,56 @@ append_concerns(const MtsAttempt *attempt, const bson_t *command,
 										  fields);
 }
 
-/* Make the fields that a command has besides its own. */
+/* Tell whether a command has a name. */
+static bool
+is_named(const bson_t *command, const char *name)
+{
+	bson_iter_t iter;
+
+	return bson_iter_init(&iter, command) && bson_iter_next(&iter) &&
+		   strcmp(bson_iter_key(&iter), name) == 0;
+}
+
+/*
+ * Append the fields that each command has besides its own.  has_session says
+ * that it belongs to a session, which is that of reads unless it names one.
+ */
 static void
 append_fields(const MtsAttempt *attempt, const char *database,
-			  const bson_t *command, bson_t *fields)
+			  const bson_t *command, bool has_session, bson_t *fields)
 {
 	MtsConnection *connection = attempt->connection;
 
-	if (!bson_has_field(command, "comment"))
-		mts_comment_append(attempt, fields);
-	if (!attempt->in_transaction)
-		append_concerns(attempt, command, fields);
 	bson_append_utf8(fields, "$db", -1, database, -1);
-	if (attempt->server.has_sessions && !bson_has_field(command, "lsid"))
+	if (attempt->server.has_sessions && has_session &&
+		!bson_has_field(command, "lsid"))
 		mts_connection_append_lsid(&connection->reads, "lsid", fields);
 	mts_exchange_append_time(&connection->exchange, fields);
-	if (!attempt->in_transaction && !attempt->is_write)
-		append_read_preference(attempt, fields);
+}
+
+/* Send a command with its fields, and do not wait for its reply. */
+static bool
+submit(const MtsAttempt *attempt, const char *database, const bson_t *command,
+	   const bson_t *fields, MtsTicket *ticket, bson_error_t *error)
+{
+	MtsExchange *exchange = &attempt->connection->exchange;
+	uint32 channel = attempt->server.channel;
+	bool is_usable;
+
+	mts_exchange_make_room(exchange, channel, command->len + fields->len);
+	is_usable = mts_exchange_is_usable(exchange, channel);
+	*ticket = mts_exchange_send(exchange, channel, command, fields,
+								!attempt->is_write);
+	if (*ticket == 0)
+	{
+		bson_set_error(error, MONGOC_ERROR_STREAM,
+					   is_usable ? MONGOC_ERROR_STREAM_SOCKET
+								 : MONGOC_ERROR_STREAM_NOT_ESTABLISHED,
+					   "The connection was lost before a command was sent.");
+		return false;
+	}
+	mts_command_log_sent(*ticket, database, command, fields);
+	return true;
 }
 
 /*
@@ -119,30 +152,78 @@ mts_command_submit(const MtsAttempt *attempt, const char *database,
 				   bson_error_t *error)
 {
 	MtsConnection *connection = attempt->connection;
-	MtsExchange *exchange = &connection->exchange;
 	char *name = mts_document_utf8(database);
 	bson_t *fields = mts_document_new();
-	bool is_usable;
 
-	append_fields(attempt, name, command, fields);
+	if (!bson_has_field(command, "comment"))
+		mts_comment_append(attempt, fields);
+	if (!attempt->in_transaction)
+		append_concerns(attempt, command, fields);
+	/* a cursor of a caller's can be one of another session */
+	append_fields(attempt, name, command, !is_named(command, "getMore"),
+				  fields);
+	if (!attempt->in_transaction && !attempt->is_write)
+		append_read_preference(attempt, fields);
 	if (attempt->is_write)
 		mts_snapshot_begin_write(connection);
-	mts_exchange_make_room(exchange, attempt->server.channel,
-						   command->len + fields->len);
-	is_usable = mts_exchange_is_usable(exchange, attempt->server.channel);
-	*ticket = mts_exchange_send(exchange, attempt->server.channel, command,
-								fields, !attempt->is_write);
 	connection->round_trips++;
-	if (*ticket == 0)
+	return submit(attempt, name, command, fields, ticket, error);
+}
+
+/*
+ * mts_command_submit_more
+ *		Ask for the next batch of a cursor, which has the comment and the
+ *		concerns of the command that opened it.
+ *
+ * The round trip is not counted yet.
+ */
+bool
+mts_command_submit_more(const MtsAttempt *attempt, const char *database,
+						const bson_t *command, MtsTicket *ticket,
+						bson_error_t *error)
+{
+	bson_t fields = BSON_INITIALIZER;
+	bool ok;
+
+	append_fields(attempt, database, command, true, &fields);
+	ok = submit(attempt, database, command, &fields, ticket, error);
+	bson_destroy(&fields);
+	return ok;
+}
+
+/*
+ * mts_command_send_only
+ *		Send a command whose outcome nobody waits for; returns false if the
+ *		connection is lost.
+ *
+ * The database is in UTF-8.  Raises no error.  Only MongoDB is known not to
+ * answer such a command.
+ */
+bool
+mts_command_send_only(const MtsAttempt *attempt, const char *database,
+					  const bson_t *command)
+{
+	MtsExchange *exchange = &attempt->connection->exchange;
+	uint32 channel = attempt->server.channel;
+	bson_t fields = BSON_INITIALIZER;
+	MtsTicket ticket;
+
+	append_fields(attempt, database, command, true, &fields);
+	mts_exchange_make_room(exchange, channel, command->len + fields.len);
+	if (attempt->server.is_mongodb)
+		ticket = mts_exchange_send_only(exchange, channel, command, &fields);
+	else
 	{
-		bson_set_error(error, MONGOC_ERROR_STREAM,
-					   is_usable ? MONGOC_ERROR_STREAM_SOCKET
-								 : MONGOC_ERROR_STREAM_NOT_ESTABLISHED,
-					   "The connection was lost before a command was sent.");
-		return false;
+		ticket = mts_exchange_send(exchange, channel, command, &fields, false);
+		mts_exchange_forget(exchange, ticket);
 	}
-	mts_command_log_sent(*ticket, name, command, fields);
-	return true;
+	if (ticket != 0)
+	{
+		mts_command_log_sent(ticket, database, command, &fields);
+		mts_command_log_unanswered(ticket);
+	}
+	bson_destroy(&fields);
+	return ticket != 0;
 }
 
 /* ---- Replies ------------------------------------------------------------ */
@@ -173,7 +254,7 @@ is_success(const bson_t *answer, bson_error_t *error)
 }
 
 /*
- * mts_command_receive_into
+ * mts_command_receive
  *		Receive the reply to a command into a buffer.
  *
  * Returns false with the reason in *error when the command has failed; its
@@ -181,7 +262,7 @@ is_success(const bson_t *answer, bson_error_t *error)
  * not used any more until libmongoc has asked the members.
  */
 bool
-mts_command_receive_into(const MtsAttempt *attempt, MtsTicket ticket,
+mts_command_receive(const MtsAttempt *attempt, MtsTicket ticket,
 						 MtsReply *reply, bson_error_t *error)
 {
 	MtsConnection *connection = attempt->connection;
@@ -220,7 +301,7 @@ mts_command_collect(const MtsAttempt *attempt, MtsTicket ticket,
 					const bson_t **reply, bson_error_t *error)
 {
 	MtsReply received = {0};
-	bool ok = mts_command_receive_into(attempt, ticket, &received, error);
+	bool ok = mts_command_receive(attempt, ticket, &received, error);
 	bson_t *copy = NULL;
 	bson_t document;
 

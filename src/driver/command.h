@@ -10,9 +10,14 @@
 extern bool mts_command_submit(const MtsAttempt *attempt, const char *database,
 							   const bson_t *command, MtsTicket *ticket,
 							   bson_error_t *error);
-extern bool mts_command_receive_into(const MtsAttempt *attempt,
-									 MtsTicket ticket, MtsReply *reply,
-									 bson_error_t *error);
+extern bool mts_command_submit_more(const MtsAttempt *attempt,
+									const char *database,
+									const bson_t *command, MtsTicket *ticket,
+									bson_error_t *error);
+extern bool mts_command_send_only(const MtsAttempt *attempt,
+								  const char *database, const bson_t *command);
+extern bool mts_command_receive(const MtsAttempt *attempt, MtsTicket ticket,
+								MtsReply *reply, bson_error_t *error);
 extern bool mts_command_collect(const MtsAttempt *attempt, MtsTicket ticket,
 								const bson_t **reply, bson_error_t *error);
 extern bool mts_command_has_room(const MtsAttempt *attempt);

@@ -404,6 +404,16 @@ mts_command_log_received(MtsTicket ticket, const bson_t *reply,
 	log_end(ticket, &outcome);
 }
 
+/* mts_command_log_unanswered: log a command that gets no reply. */
+void
+mts_command_log_unanswered(MtsTicket ticket)
+{
+	Text outcome = {0};
+
+	append_text(&outcome, "sent");
+	log_end(ticket, &outcome);
+}
+
 /* mts_command_log_succeeded: do so for a command of libmongoc's. */
 void
 mts_command_log_succeeded(const mongoc_apm_command_succeeded_t *event)

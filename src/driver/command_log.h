@@ -14,6 +14,7 @@ extern void mts_command_log_sent(MtsTicket ticket, const char *database,
 								 const bson_t *command, const bson_t *fields);
 extern void mts_command_log_received(MtsTicket ticket, const bson_t *reply,
 									 const bson_error_t *error);
+extern void mts_command_log_unanswered(MtsTicket ticket);
 extern void mts_command_log_started(const mongoc_apm_command_started_t *event);
 extern void
 mts_command_log_succeeded(const mongoc_apm_command_succeeded_t *event);

@@ -22,7 +22,6 @@
 #include "driver/command_log.h"
 #include "driver/comment.h"
 #include "driver/document.h"
-#include "driver/memory.h"
 #include "driver/report.h"
 #include "driver/stream.h"
 #include "driver/transaction.h"
@@ -185,16 +184,19 @@ mts_connection_orphan_session(const MtsConnection *connection, MtsLsid *lsid)
 
 /*
  * mts_connection_kill_orphans
- *		Kill the orphans of a connection's server, until the deadline.
+ *		Kill the orphans of a connection's server, in at most MTS_CLOSE_TIME.
  *
- * One whose command fails stays if the connection is lost.  Otherwise it goes,
+ * A writer does so because a transaction of theirs locks its buckets.  One
+ * whose command fails stays if the connection is lost.  Otherwise it goes,
  * because it would delay each close from now on.
  */
 void
 mts_connection_kill_orphans(MtsConnection *connection, bool is_lost)
 {
-	if (norphans > 0)
-		mts_exchange_settle(&connection->exchange);
+	if (norphans == 0)
+		return;
+	mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
+	mts_exchange_settle(&connection->exchange);
 	for (int i = norphans - 1; i >= 0; i--)
 	{
 		Orphan *orphan = &orphans[i];
@@ -206,24 +208,12 @@ mts_connection_kill_orphans(MtsConnection *connection, bool is_lost)
 										  orphan->kill_command, NULL, NULL,
 										  NULL) &&
 			is_lost)
-			return;
+			break;
 		bson_free(orphan->database);
 		bson_destroy(orphan->kill_command);
 		*orphan = orphans[--norphans];
 	}
-}
-
-/*
- * mts_connection_prepare_write
- *		Kill the orphans, because a transaction of theirs locks its buckets.
- */
-void
-mts_connection_prepare_write(MtsConnection *connection)
-{
-	if (norphans == 0)
-		return;
-	mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
-	mts_connection_kill_orphans(connection, true);
+	/* libmongoc would go on waiting for a silent server */
 	if (mts_connection_clear_deadline(connection))
 		connection->invalid = true;
 }
@@ -340,7 +330,6 @@ at_transaction_end(XactEvent event, void *arg)
 			connection->invalid = true;
 	}
 	close_invalid();
-	mts_memory_release();
 }
 
 /* Handle a change of servers or user mappings; hash 0 means all of them. */
@@ -367,7 +356,6 @@ invalidate(Datum arg, int cacheid, uint32 hash)
 void
 mts_connection_init(void)
 {
-	mts_memory_init();
 	mongoc_init();
 	mongoc_log_set_handler(log_message, NULL);
 	RegisterXactCallback(at_transaction_end, NULL);

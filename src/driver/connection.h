@@ -114,7 +114,6 @@ extern void mts_connection_orphan_session(const MtsConnection *connection,
 										  MtsLsid *lsid);
 extern void mts_connection_kill_orphans(MtsConnection *connection,
 										bool is_lost);
-extern void mts_connection_prepare_write(MtsConnection *connection);
 extern bool mts_connection_close(MtsConnection *connection);
 extern bool mts_connection_is_lost(const MtsConnection *connection,
 								   const bson_error_t *error);

@@ -37,8 +37,8 @@
 #define MAX_UNREAD (16 * 1024)
 #define MAX_UNANSWERED (1024 * 1024)
 
-/* The replies to reads that are kept, at most, while another one is sent */
-#define MAX_KEPT 4
+/* The replies that are expected or kept, at most, before a batch is read ahead */
+#define MAX_AHEAD 4
 
 /* A request without a reply */
 typedef struct Sent
@@ -433,6 +433,23 @@ mts_exchange_make_room(MtsExchange *exchange, uint32_t channel, size_t size)
 		(void) keep_oldest(channel_of(exchange, channel));
 }
 
+/*
+ * mts_exchange_may_read_ahead
+ *		Tell whether another batch can be asked for before it is wanted.
+ *
+ * Those that are not wanted yet may have to be kept.
+ */
+bool
+mts_exchange_may_read_ahead(const MtsExchange *exchange)
+{
+	int n = exchange->nkept;
+
+	for (const MtsChannel *channel = exchange->channels; channel;
+		 channel = channel->next)
+		n += channel->nsent;
+	return n < MAX_AHEAD;
+}
+
 /* Send a command on a channel; returns its id, or 0 if the channel is lost. */
 static uint32_t
 write_request(MtsExchange *exchange, MtsChannel *channel,
@@ -472,15 +489,15 @@ mts_exchange_send(MtsExchange *exchange, uint32_t channel,
 
 /*
  * mts_exchange_send_only
- *		Send a command that the server does not answer; returns false if the
+ *		Send a command that the server does not answer; returns 0 if the
  *		channel is lost.
  */
-bool
+MtsTicket
 mts_exchange_send_only(MtsExchange *exchange, uint32_t channel,
 					   const bson_t *command, const bson_t *fields)
 {
 	return write_request(exchange, channel_of(exchange, channel), command,
-						 fields, MTS_WIRE_NO_REPLY) != 0;
+						 fields, MTS_WIRE_NO_REPLY);
 }
 
 /*

@@ -62,12 +62,14 @@ extern bool mts_exchange_has_room(const MtsExchange *exchange,
 								  uint32_t channel, size_t size);
 extern void mts_exchange_make_room(MtsExchange *exchange, uint32_t channel,
 								   size_t size);
+extern bool mts_exchange_may_read_ahead(const MtsExchange *exchange);
 extern MtsTicket mts_exchange_send(MtsExchange *exchange, uint32_t channel,
 								   const bson_t *command, const bson_t *fields,
 								   bool is_read);
-extern bool mts_exchange_send_only(MtsExchange *exchange, uint32_t channel,
-								   const bson_t *command,
-								   const bson_t *fields);
+extern MtsTicket mts_exchange_send_only(MtsExchange *exchange,
+										uint32_t channel,
+										const bson_t *command,
+										const bson_t *fields);
 extern bool mts_exchange_receive(MtsExchange *exchange, MtsTicket ticket,
 								 MtsReply *reply);
 extern void mts_exchange_forget(MtsExchange *exchange, MtsTicket ticket);

@@ -86,43 +86,59 @@ tell_of_broken(MtsConnection *connection)
 }
 
 /*
+ * mts_server_connect
+ *		Have libmongoc connect to a server and log in, unless it has done so.
+ *
+ * Returns false with the reason in *error if that fails.
+ */
+bool
+mts_server_connect(MtsConnection *connection, MtsServer *server,
+				   bson_error_t *error)
+{
+	mongoc_server_description_t *connected;
+
+	mts_exchange_settle(&connection->exchange);
+	tell_of_broken(connection);
+	/* sends nothing if libmongoc has logged in */
+	connected = mongoc_client_get_handshake_description(connection->client,
+														server->id, NULL,
+														error);
+	if (!connected)
+		return false;
+	server->channel =
+		mts_exchange_find(&connection->exchange,
+						  mongoc_server_description_host(connected)
+							  ->host_and_port,
+						  server->id);
+	if (server->channel == 0)
+		bson_set_error(error, MONGOC_ERROR_STREAM,
+					   MONGOC_ERROR_STREAM_NOT_ESTABLISHED,
+					   "The connection was lost before a command was sent.");
+	mongoc_server_description_destroy(connected);
+	return server->channel != 0;
+}
+
+/*
  * mts_server_select
- *		Select a server once, and have libmongoc connect to it and log in.
+ *		Select a server once, and connect to it.
  *
  * Returns false with the reason in *error if that fails.  libmongoc may scan
- * the members; see stream.c.  No reply of ours is under way then.
+ * the members; see stream.c.
  */
 bool
 mts_server_select(MtsConnection *connection, bool for_writes,
 				  const mongoc_read_prefs_t *prefs, MtsServer *server,
 				  bson_error_t *error)
 {
-	mongoc_client_t *client = connection->client;
-	mongoc_server_description_t *selected, *connected;
+	mongoc_server_description_t *selected;
 
 	mts_exchange_settle(&connection->exchange);
 	tell_of_broken(connection);
-	selected = mongoc_client_select_server(client, for_writes, prefs, error);
+	selected = mongoc_client_select_server(connection->client, for_writes,
+										   prefs, error);
 	if (!selected)
 		return false;
 	*server = mts_server_describe(connection, selected);
-	/* sends nothing if libmongoc has logged in */
-	connected = mongoc_client_get_handshake_description(client, server->id,
-														NULL, error);
-	if (connected)
-	{
-		const mongoc_host_list_t *host =
-			mongoc_server_description_host(selected);
-
-		server->channel = mts_exchange_find(&connection->exchange,
-											host->host_and_port, server->id);
-		if (server->channel == 0)
-			bson_set_error(error, MONGOC_ERROR_STREAM,
-						   MONGOC_ERROR_STREAM_NOT_ESTABLISHED,
-						   "The connection was lost before a command was "
-						   "sent.");
-		mongoc_server_description_destroy(connected);
-	}
 	mongoc_server_description_destroy(selected);
-	return server->channel != 0;
+	return mts_server_connect(connection, server, error);
 }
