@@ -32,11 +32,10 @@
  *
  * A call has a beginning and an end, so that the caller can work while the
  * server writes.  The writes are a queue of commands, in parts: one
- * transaction, or plain writes.  The beginning sends the first part, as many
- * of its commands as may be under way.  The end receives their replies, decides
- * what is sent again, and sends the rest, until nothing is left.  If each write
- * of a transaction is done or refused, its commit follows the commands at
- * once.
+ * transaction, or plain writes.  The beginning sends the first part, as far as
+ * that may be under way at once.  The end receives the replies, decides what
+ * is sent again, and sends the rest, until nothing is left.  If each write of
+ * a transaction is done or refused, its commit follows the commands at once.
  */
 #include "driver/bulk.h"
 
@@ -49,6 +48,7 @@
 #include "driver/command.h"
 #include "driver/cursor.h"
 #include "driver/document.h"
+#include "driver/orphan.h"
 #include "driver/report.h"
 #include "driver/server_error.h"
 #include "driver/stored.h"
@@ -1458,62 +1458,54 @@ raise_failures(const MtsRound *round)
 
 /* ---- Postponed writes --------------------------------------------------- */
 
-/* View a document or array of a command; returns false if it has none. */
-static bool
-view(const bson_t *command, const char *path, bson_t *part)
+/* A write that is sent when PostgreSQL's transaction commits */
+typedef struct Postponed
 {
-	bson_iter_t iter, found;
-	uint32_t len;
-	const uint8_t *data;
+	MtsOp op;
+	char *database;
+	char *collection;
+	Oid relid;
+} Postponed;
 
-	if (!bson_iter_init(&iter, command) ||
-		!bson_iter_find_descendant(&iter, path, &found))
-		return false;
-	if (BSON_ITER_HOLDS_ARRAY(&found))
-		bson_iter_array(&found, &len, &data);
-	else
-		bson_iter_document(&found, &len, &data);
-	return bson_init_static(part, data, len);
+static bson_t *
+copy_document(const bson_t *document)
+{
+	bson_t *copy = document ? bson_copy(document) : NULL;
+
+	if (copy)
+		mts_document_adopt(copy);
+	return copy;
 }
 
-/* Read the write of a command that has only one. */
-static MtsOp
-read_write(const bson_t *command, bson_t *selector, bson_t *document)
+/* Copy a write of one document. */
+static Postponed *
+copy_write(const MtsBulk *bulk, const MtsOp *op)
 {
-	bson_iter_t iter, upsert;
-	bool is_upsert =
-		bson_iter_init(&iter, command) &&
-		bson_iter_find_descendant(&iter, "updates.0.upsert", &upsert);
+	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
+	Postponed *copy = palloc(sizeof(Postponed));
 
-	if (view(command, "documents.0", document))
-		return (MtsOp){MTS_OP_INSERT, NULL, document};
-	if (view(command, "deletes.0.q", selector))
-		return (MtsOp){MTS_OP_DELETE, selector};
-	if (!view(command, "updates.0.q", selector) ||
-		!view(command, "updates.0.u", document))
-		elog(ERROR, "a command that was postponed has no write");
-	return (MtsOp){is_upsert ? MTS_OP_UPSERT : MTS_OP_UPDATE, selector,
-				   document};
+	*copy = (Postponed){.op = *op,
+						.database = pstrdup(bulk->database),
+						.collection = pstrdup(bulk->collection),
+						.relid = bulk->relid};
+	copy->op.selector = copy_document(op->selector);
+	copy->op.document = copy_document(op->document);
+	copy->op.identity = NULL;
+	MemoryContextSwitchTo(old);
+	return copy;
 }
 
 /* Send a write that was postponed, without a transaction. */
 static void
-send_postponed(MtsConnection *connection, const char *database,
-			   const bson_t *command, int npoints, Oid relid)
+send_postponed(MtsConnection *connection, void *arg)
 {
-	bson_t selector, document;
-	MtsOp op = read_write(command, &selector, &document);
-	bson_iter_t verb;
+	Postponed *write = arg;
 	MtsBulk bulk = {.connection = connection,
-					.relid = relid,
-					.database = database};
+					.relid = write->relid,
+					.database = write->database,
+					.collection = write->collection};
 
-	bson_iter_init(&verb, command);
-	bson_iter_next(&verb);
-	bulk.collection = mts_document_text(bson_iter_utf8(&verb, NULL));
-	op.npoints = npoints;
-	op.edits_points = op.kind == MTS_OP_UPDATE || op.kind == MTS_OP_DELETE;
-	mts_bulk_execute(&bulk, &op, 1);
+	mts_bulk_execute(&bulk, &write->op, 1);
 	if (bulk.affected == 0)
 		mts_bulk_refuse_changed(&bulk, "The bucket was not written.");
 }
@@ -1544,7 +1536,7 @@ postpone(MtsRound *round)
 							   mts_document_utf8(bulk->collection), true);
 	mts_document_adopt(command);
 	mts_xact_postpone(bulk->connection, bulk->database, command, op->npoints,
-					  bulk->relid, send_postponed);
+					  send_postponed, copy_write(bulk, op));
 	round->kind = PART_XACT;
 	round->n = 0;
 	bulk->affected = 1;
@@ -1586,7 +1578,7 @@ begin(MtsBulk *bulk, MtsOp *ops, int nops, bool may_postpone)
 	round = bulk->round = make_round(bulk, ops, nops);
 	if (may_postpone && postpone(round))
 		return;
-	mts_connection_kill_orphans(bulk->connection, true);
+	mts_orphan_kill(bulk->connection, true);
 	error_context_stack = &callback;
 	if (nops > 0)
 		begin_part(round, 0);

@@ -74,7 +74,7 @@ typedef struct Xact
 	List *marks;       /* Mark, of the subtransactions that have begun since */
 
 	MtsXactSend send; /* the only command, if it has not been sent; or NULL */
-	Oid relid;        /* the table that it writes to */
+	void *send_arg;
 } Xact;
 
 static List *xacts = NIL; /* in TopTransactionContext, as are its items */
@@ -580,20 +580,19 @@ mts_xact_may_postpone(const MtsConnection *connection)
  *		Take over a command that writes one document, to be sent when
  *		PostgreSQL's transaction commits.
  *
- * If nothing follows, it is sent by the function, without a transaction of
- * MongoDB.
+ * If nothing follows, the function sends it, without a transaction of MongoDB.
  */
 void
 mts_xact_postpone(MtsConnection *connection, const char *database,
-				  const bson_t *command, int npoints, Oid relid,
-				  MtsXactSend send)
+				  const bson_t *command, int npoints, MtsXactSend send,
+				  void *arg)
 {
 	Xact *xact = find_or_make(connection);
 
 	mts_xact_record(connection, database, command, 1);
 	mts_xact_keep(connection, (MtsStored){.npoints = npoints});
 	xact->send = send;
-	xact->relid = relid;
+	xact->send_arg = arg;
 }
 
 /* ---- Committing --------------------------------------------------------- */
@@ -647,24 +646,12 @@ commit(Xact *xact)
 		mts_report_failure(connection, message, &error);
 }
 
-/* Send the only command of a transaction by itself. */
-static void
-send_postponed(Xact *xact)
-{
-	MtsLogEntry entry;
-
-	mts_write_log_rewind(&xact->log);
-	if (mts_write_log_next(&xact->log, &entry))
-		xact->send(xact->connection, entry.database, &entry.command,
-				   (int) xact->written.npoints, xact->relid);
-}
-
 /* Do what a transaction has written, for good. */
 static void
 finish(Xact *xact)
 {
 	if (xact->send)
-		send_postponed(xact);
+		xact->send(xact->connection, xact->send_arg);
 	else if (is_active(xact))
 		commit(xact);
 	mts_write_log_close(&xact->log);

@@ -9,8 +9,7 @@
 #include "driver/transaction.h"
 
 /* Sends the only command of a transaction by itself; see mts_xact_postpone. */
-typedef void (*MtsXactSend)(MtsConnection *connection, const char *database,
-							const bson_t *command, int npoints, Oid relid);
+typedef void (*MtsXactSend)(MtsConnection *connection, void *arg);
 
 extern void mts_xact_init(void);
 
@@ -23,8 +22,8 @@ extern bool mts_xact_open(MtsAttempt *attempt, MtsTransaction **transaction,
 extern bool mts_xact_begin_own(MtsConnection *connection);
 extern bool mts_xact_may_postpone(const MtsConnection *connection);
 extern void mts_xact_postpone(MtsConnection *connection, const char *database,
-							  const bson_t *command, int npoints, Oid relid,
-							  MtsXactSend send);
+							  const bson_t *command, int npoints,
+							  MtsXactSend send, void *arg);
 extern void mts_xact_record(const MtsConnection *connection,
 							const char *database, const bson_t *command,
 							int64 ndocuments);
