@@ -123,7 +123,9 @@ read_scan(MtsAggInput *input)
 	if (scan->query->content == MTS_CONTENT_COUNT)
 	{
 		input->counted =
-			scan->query->is_possible ? mts_source_next(scan->source) : NULL;
+			scan->query->is_possible && !mts_scan_must_wait(scan)
+				? mts_source_next(scan->source)
+				: NULL;
 		return input->counted ? MTS_AGG_COUNT : MTS_AGG_END;
 	}
 	input->bucket = mts_scan_next_bucket(scan);
@@ -137,6 +139,7 @@ read_scan(MtsAggInput *input)
  * mts_agg_input_next
  *		Read the next item, and tell what it is.
  *
+ * If the scan must wait, it is as if it were at its end; see scan->awaited.
  * It lives until the next call.
  */
 MtsAggItem
@@ -154,7 +157,7 @@ mts_agg_input_next(MtsAggInput *input)
 			end_open(input);
 		}
 		item = read_scan(input);
-		if (item != MTS_AGG_END || !input->ids)
+		if (item != MTS_AGG_END || input->scan->awaited || !input->ids)
 			return item;
 		begin_open(input);
 	}

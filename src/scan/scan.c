@@ -271,6 +271,7 @@ forget_query(MtsScan *scan)
 {
 	scan->query = NULL;
 	scan->in_bucket = false;
+	scan->awaited = NULL;
 	MemoryContextReset(scan->query_context);
 }
 
@@ -319,7 +320,23 @@ mts_scan_end(MtsScan *scan)
 
 /* ---- Reading ------------------------------------------------------------ */
 
-/* mts_scan_next_bucket: open the next valid bucket; NULL at the end. */
+/*
+ * mts_scan_must_wait
+ *		Tell whether the next bucket must be waited for while there is other
+ *		work; scan->awaited says for what.
+ */
+bool
+mts_scan_must_wait(MtsScan *scan)
+{
+	scan->awaited = mts_source_awaited(scan->source);
+	return scan->awaited != NULL;
+}
+
+/*
+ * mts_scan_next_bucket
+ *		Open the next valid bucket; NULL at the end, or when it must be waited
+ *		for.
+ */
 MtsBucket *
 mts_scan_next_bucket(MtsScan *scan)
 {
@@ -334,7 +351,8 @@ mts_scan_next_bucket(MtsScan *scan)
 	do
 	{
 		MemoryContextReset(memory);
-		document = mts_source_next(scan->source);
+		document =
+			mts_scan_must_wait(scan) ? NULL : mts_source_next(scan->source);
 	} while (document &&
 			 !mts_bucket_open(scan->bucket, scan->source, document));
 	MemoryContextSwitchTo(old);
@@ -343,7 +361,8 @@ mts_scan_next_bucket(MtsScan *scan)
 
 /*
  * mts_scan_next
- *		Fill the values of a slot with the next row; false if none.
+ *		Fill the values of a slot with the next row; false if none, or when it
+ *		must be waited for.
  */
 bool
 mts_scan_next(MtsScan *scan, TupleTableSlot *slot)

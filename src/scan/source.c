@@ -314,6 +314,23 @@ mts_source_next(MtsBucketSource *source)
 	return bucket;
 }
 
+/*
+ * mts_source_awaited
+ *		Return the cursor whose next document must be waited for, before the
+ *		next bucket can be read; NULL if none, or if the reader has nothing
+ *		else to do.
+ *
+ * What it requires is sent.
+ */
+MtsCursor *
+mts_source_awaited(MtsBucketSource *source)
+{
+	if (!source->is_async || source->returned ||
+		(mts_part_reader_is_at_end(source->reader) && !begin_part(source, 0)))
+		return NULL;
+	return mts_part_reader_awaited(source->reader);
+}
+
 /* mts_source_return: let the bucket that was read last be the next one. */
 void
 mts_source_return(MtsBucketSource *source, const bson_t *bucket)
