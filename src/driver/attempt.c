@@ -23,7 +23,7 @@
 
 #include "driver/document.h"
 #include "driver/report.h"
-#include "driver/server.h"
+#include "driver/topology.h"
 #include "driver/server_error.h"
 
 /* Milliseconds between two scans of the members, as in MongoDB's drivers */
@@ -160,7 +160,7 @@ mts_attempt_may_read_snapshots(const MtsConnection *connection, bool otherwise)
 	{
 		is_asked |=
 			strcmp(mongoc_server_description_type(all[i]), "Unknown") != 0;
-		found |= mts_server_describe(connection, all[i]).reads_snapshots;
+		found |= mts_topology_describe(connection, all[i]).reads_snapshots;
 	}
 	mongoc_server_descriptions_destroy_all(all, n);
 	return is_asked ? found : otherwise;
@@ -288,8 +288,8 @@ mts_attempt_try_select_server(MtsAttempt *attempt, bson_error_t *error)
 	{
 		mts_wait_reset(wait);
 		wait->patience = attempt->patience;
-		if (mts_server_select(connection, attempt->needs_primary, prefs,
-							  &attempt->server, error))
+		if (mts_topology_select(connection, attempt->needs_primary, prefs,
+								&attempt->server, error))
 			break;
 		if (wait->refusals[0] != '\0')
 			strlcpy(refusals, wait->refusals, sizeof(refusals));

@@ -48,6 +48,7 @@
 #include "driver/command.h"
 #include "driver/cursor.h"
 #include "driver/document.h"
+#include "driver/orphan.h"
 #include "driver/report.h"
 #include "driver/server_error.h"
 #include "driver/stored.h"
@@ -1577,7 +1578,7 @@ begin(MtsBulk *bulk, MtsOp *ops, int nops, bool may_postpone)
 	round = bulk->round = make_round(bulk, ops, nops);
 	if (may_postpone && postpone(round))
 		return;
-	mts_connection_kill_orphans(bulk->connection, true);
+	mts_orphan_kill(bulk->connection, true);
 	error_context_stack = &callback;
 	if (nops > 0)
 		begin_part(round, 0);

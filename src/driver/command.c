@@ -263,7 +263,7 @@ is_success(const bson_t *answer, bson_error_t *error)
  */
 bool
 mts_command_receive(const MtsAttempt *attempt, MtsTicket ticket,
-						 MtsReply *reply, bson_error_t *error)
+					MtsReply *reply, bson_error_t *error)
 {
 	MtsConnection *connection = attempt->connection;
 	bson_t document;

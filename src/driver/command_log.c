@@ -243,21 +243,6 @@ mts_command_log_sent(MtsTicket ticket, const char *database,
 	}
 }
 
-/*
- * mts_command_log_started
- *		Record a command that libmongoc is about to send.
- */
-void
-mts_command_log_started(const mongoc_apm_command_started_t *event)
-{
-	bson_t none = BSON_INITIALIZER;
-
-	mts_command_log_sent((MtsTicket) mongoc_apm_command_started_get_request_id(
-							 event),
-						 mongoc_apm_command_started_get_database_name(event),
-						 mongoc_apm_command_started_get_command(event), &none);
-}
-
 /* ---- Replies ------------------------------------------------------------ */
 
 /* Return the number of elements of an array, or -1 when there is none. */
@@ -412,26 +397,4 @@ mts_command_log_unanswered(MtsTicket ticket)
 
 	append_text(&outcome, "sent");
 	log_end(ticket, &outcome);
-}
-
-/* mts_command_log_succeeded: do so for a command of libmongoc's. */
-void
-mts_command_log_succeeded(const mongoc_apm_command_succeeded_t *event)
-{
-	mts_command_log_received(
-		(MtsTicket) mongoc_apm_command_succeeded_get_request_id(event),
-		mongoc_apm_command_succeeded_get_reply(event), NULL);
-}
-
-/* mts_command_log_failed: do so for one that failed. */
-void
-mts_command_log_failed(const mongoc_apm_command_failed_t *event)
-{
-	bson_error_t error;
-
-	mongoc_apm_command_failed_get_error(event, &error);
-	if (mts_log_commands)
-		log_failure((MtsTicket) mongoc_apm_command_failed_get_request_id(
-						event),
-					&error);
 }

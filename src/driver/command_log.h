@@ -15,10 +15,6 @@ extern void mts_command_log_sent(MtsTicket ticket, const char *database,
 extern void mts_command_log_received(MtsTicket ticket, const bson_t *reply,
 									 const bson_error_t *error);
 extern void mts_command_log_unanswered(MtsTicket ticket);
-extern void mts_command_log_started(const mongoc_apm_command_started_t *event);
-extern void
-mts_command_log_succeeded(const mongoc_apm_command_succeeded_t *event);
-extern void mts_command_log_failed(const mongoc_apm_command_failed_t *event);
 extern bool mts_command_log_emit(int level, const char *message,
 								 const char *detail);
 

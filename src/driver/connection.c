@@ -59,18 +59,6 @@ log_message(mongoc_log_level_t level, const char *domain, const char *message,
 	(void) mts_command_log_emit(DEBUG1, text, NULL);
 }
 
-static void
-command_started(const mongoc_apm_command_started_t *event)
-{
-	MtsConnection *connection = mongoc_apm_command_started_get_context(event);
-
-	if (strcmp(mongoc_apm_command_started_get_command_name(event), "ping") ==
-		0)
-		return;
-	connection->round_trips++;
-	mts_command_log_started(event);
-}
-
 /* Have the next call select its server anew. */
 static void
 server_changed(const mongoc_apm_server_changed_t *event)
@@ -129,93 +117,6 @@ mts_connection_is_lost(const MtsConnection *connection,
 		   error->domain == MONGOC_ERROR_SERVER_SELECTION ||
 		   (error->domain == MONGOC_ERROR_CLIENT &&
 			error->code <= MONGOC_ERROR_STREAM_NOT_ESTABLISHED);
-}
-
-/* ---- Orphans ------------------------------------------------------------ */
-
-/* A cursor or session that is open on a server that was lost or silent */
-typedef struct Orphan
-{
-	Oid serverid;
-	Oid mappingid;
-	char *database;
-	bson_t *kill_command;
-} Orphan;
-
-/* Those of this session; the server drops others when they have been idle */
-static Orphan orphans[16];
-static int norphans = 0;
-
-/*
- * mts_connection_add_orphan
- *		Have a command sent when the session uses the server again.
- *
- * The command is the caller's no longer.
- */
-void
-mts_connection_add_orphan(const MtsConnection *connection,
-						  const char *database, bson_t *kill_command)
-{
-	if (norphans == lengthof(orphans))
-	{
-		bson_destroy(kill_command);
-		return;
-	}
-	orphans[norphans++] = (Orphan){connection->serverid, connection->mappingid,
-								   bson_strdup(database), kill_command};
-}
-
-/*
- * mts_connection_orphan_session
- *		Have a session killed, and its transaction with it, when the server is
- *		used again.
- */
-void
-mts_connection_orphan_session(const MtsConnection *connection, MtsLsid *lsid)
-{
-	bson_t *command = bson_new();
-	bson_t list;
-
-	bson_append_array_begin(command, "killSessions", -1, &list);
-	mts_connection_append_lsid(lsid, "0", &list);
-	bson_append_array_end(command, &list);
-	mts_connection_add_orphan(connection, "admin", command);
-}
-
-/*
- * mts_connection_kill_orphans
- *		Kill the orphans of a connection's server, in at most MTS_CLOSE_TIME.
- *
- * A writer does so because a transaction of theirs locks its buckets.  One
- * whose command fails stays if the connection is lost.  Otherwise it goes,
- * because it would delay each close from now on.
- */
-void
-mts_connection_kill_orphans(MtsConnection *connection, bool is_lost)
-{
-	if (norphans == 0)
-		return;
-	mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
-	mts_exchange_settle(&connection->exchange);
-	for (int i = norphans - 1; i >= 0; i--)
-	{
-		Orphan *orphan = &orphans[i];
-
-		if (orphan->serverid != connection->serverid ||
-			orphan->mappingid != connection->mappingid)
-			continue;
-		if (!mongoc_client_command_simple(connection->client, orphan->database,
-										  orphan->kill_command, NULL, NULL,
-										  NULL) &&
-			is_lost)
-			break;
-		bson_free(orphan->database);
-		bson_destroy(orphan->kill_command);
-		*orphan = orphans[--norphans];
-	}
-	/* libmongoc would go on waiting for a silent server */
-	if (mts_connection_clear_deadline(connection))
-		connection->invalid = true;
 }
 
 /* ---- Closing ------------------------------------------------------------ */
@@ -538,9 +439,6 @@ make_client(MtsConnection *connection, Oid userid)
 	mongoc_client_set_stream_initiator(connection->client, mts_stream_open,
 									   &connection->exchange);
 	callbacks = mongoc_apm_callbacks_new();
-	mongoc_apm_set_command_started_cb(callbacks, command_started);
-	mongoc_apm_set_command_succeeded_cb(callbacks, mts_command_log_succeeded);
-	mongoc_apm_set_command_failed_cb(callbacks, mts_command_log_failed);
 	mongoc_apm_set_server_changed_cb(callbacks, server_changed);
 	mongoc_client_set_apm_callbacks(connection->client, callbacks, connection);
 	mongoc_apm_callbacks_destroy(callbacks);

@@ -105,15 +105,8 @@ extern bool mts_connection_is_local(Oid serverid);
 extern void mts_connection_pin(MtsConnection *connection);
 extern void mts_connection_unpin(MtsConnection *connection);
 extern List *mts_connection_list(void);
-extern void mts_connection_add_orphan(const MtsConnection *connection,
-									  const char *database,
-									  bson_t *kill_command);
 extern void mts_connection_append_lsid(MtsLsid *lsid, const char *key,
 									   bson_t *fields);
-extern void mts_connection_orphan_session(const MtsConnection *connection,
-										  MtsLsid *lsid);
-extern void mts_connection_kill_orphans(MtsConnection *connection,
-										bool is_lost);
 extern bool mts_connection_close(MtsConnection *connection);
 extern bool mts_connection_is_lost(const MtsConnection *connection,
 								   const bson_error_t *error);

@@ -29,10 +29,11 @@
 #include "driver/command.h"
 #include "driver/comment.h"
 #include "driver/document.h"
+#include "driver/orphan.h"
 #include "driver/report.h"
-#include "driver/server.h"
 #include "driver/server_error.h"
 #include "driver/spool.h"
+#include "driver/topology.h"
 #include "driver/xact.h"
 
 /* A batch that follows another one has about as many bytes, at most. */
@@ -76,12 +77,12 @@ struct MtsCursor
 	int64 bytes;            /* of these */
 
 	/* the batches that follow */
-	int64 id;          /* the server's, or 0 if there are none */
-	char *source;      /* the collection that the server names with it */
-	int next_size;     /* of the next batch */
-	int fetch_size;    /* the largest one */
-	bool is_growing;   /* the sizes are not what they will be */
-	MtsTicket ticket;  /* the next batch was asked for; or 0 */
+	int64 id;         /* the server's, or 0 if there are none */
+	char *source;     /* the collection that the server names with it */
+	int next_size;    /* of the next batch */
+	int fetch_size;   /* the largest one */
+	bool is_growing;  /* the sizes are not what they will be */
+	MtsTicket ticket; /* the next batch was asked for; or 0 */
 
 	/* of one that reads the transaction of xact.c */
 	dlist_node node;  /* in xact_cursors, while it is open */
@@ -118,38 +119,42 @@ make_kill(const MtsCursor *cursor)
 
 /*
  * Have the server close a cursor, without waiting for it.  The cursor becomes
- * an orphan if the connection to its server is lost.
+ * an orphan if the connection to its server is lost; returns false then.
  */
-static void
+static bool
 close_on_server(MtsCursor *cursor)
 {
 	MtsConnection *connection = cursor->connection;
 	bson_t *command = cursor->id != 0 ? make_kill(cursor) : NULL;
-	bool is_lost;
+	bool ok = !connection->invalid;
 
 	if (!command)
-		return;
+		return ok;
 	connection->wait.deadline = mts_wait_expiry(MTS_CLOSE_TIME / 1000);
-	is_lost = connection->invalid ||
-			  !mts_command_send_only(&cursor->attempt, cursor->database,
-									 command);
+	ok = ok &&
+		 mts_command_send_only(&cursor->attempt, cursor->database, command);
 	if (mts_connection_clear_deadline(connection))
 		connection->invalid = true;
-	if (is_lost)
-		mts_connection_add_orphan(connection, cursor->database, command);
+	if (!ok)
+		mts_orphan_add(connection, mts_document_text(cursor->database),
+					   command);
 	else
 		bson_destroy(command);
-	mts_connection_kill_orphans(connection, is_lost);
+	return ok;
 }
 
-/* Stop reading a cursor; another one can be opened in its place. */
+/* End the reading of a cursor; another one can be opened in its place. */
 static void
 end_reading(MtsCursor *cursor)
 {
+	MtsConnection *connection = cursor->connection;
+
+	if (!cursor->is_open)
+		return;
 	if (cursor->ticket != 0)
-		mts_exchange_forget(&cursor->connection->exchange, cursor->ticket);
+		mts_exchange_forget(&connection->exchange, cursor->ticket);
+	mts_orphan_kill(connection, !close_on_server(cursor));
 	cursor->ticket = 0;
-	close_on_server(cursor);
 	cursor->id = 0;
 	cursor->is_open = false;
 }
@@ -678,7 +683,7 @@ ask(MtsCursor *cursor, bson_error_t *error)
 
 	if (!mts_exchange_is_usable(&connection->exchange,
 								cursor->attempt.server.channel) &&
-		!mts_server_connect(connection, &cursor->attempt.server, error))
+		!mts_topology_connect(connection, &cursor->attempt.server, error))
 		return false;
 
 	bson_append_int64(&command, "getMore", -1, cursor->id);

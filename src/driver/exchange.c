@@ -9,8 +9,8 @@
  * A server answers the requests of a stream one after the other.  So the
  * replies to earlier requests are received first, and kept until they are
  * asked for.  libmongoc must not read a reply of ours.  Before it writes, all
- * replies are received.  server.c does that before it calls libmongoc, and the
- * channel does it if libmongoc writes nevertheless.
+ * replies are received.  topology.c does that before it calls libmongoc, and
+ * the channel does it if libmongoc writes nevertheless.
  *
  * A stream is broken by a lost connection, a malformed reply, or a wait that
  * has ended before the reply was there.  It is closed at once, and the replies
@@ -37,7 +37,7 @@
 #define MAX_UNREAD (16 * 1024)
 #define MAX_UNANSWERED (1024 * 1024)
 
-/* The replies that are expected or kept, at most, before a batch is read ahead */
+/* The replies that are expected or kept, at most, to read a batch ahead */
 #define MAX_AHEAD 4
 
 /* A request without a reply */
@@ -145,8 +145,8 @@ mts_exchange_retire(MtsExchange *exchange, uint32_t channel)
 
 /*
  * mts_exchange_break_retired
- *		Close a channel that was retired or is broken, and get libmongoc's id of
- *		its server; returns false if there is none.
+ *		Close a channel that was retired or is broken, and get libmongoc's id
+ *		of its server; returns false if there is none.
  *
  * The next write of libmongoc's fails, and so it learns that the server has
  * changed.

@@ -46,7 +46,7 @@ extern mongoc_stream_t *mts_exchange_wrap(MtsExchange *exchange,
 										  mongoc_stream_t *root,
 										  const char *host, bool may_compress);
 
-/* for server.c */
+/* for topology.c */
 extern uint32_t mts_exchange_find(MtsExchange *exchange, const char *host,
 								  uint32_t server);
 extern bool mts_exchange_is_usable(const MtsExchange *exchange,

@@ -20,7 +20,8 @@
 
 #include "driver/command.h"
 #include "driver/document.h"
-#include "driver/server.h"
+#include "driver/orphan.h"
+#include "driver/topology.h"
 
 /* How long members may take to acknowledge a commit that is sent again, in
  * milliseconds, as in MongoDB's drivers */
@@ -320,7 +321,7 @@ mts_transaction_orphan(MtsTransaction *transaction)
 	MtsConnection *connection = transaction->connection;
 
 	connection->invalid = true;
-	mts_connection_orphan_session(connection, transaction->lsid);
+	mts_orphan_add_session(connection, transaction->lsid);
 	/* its number is not known to be the last one */
 	*transaction->lsid = (MtsLsid){0};
 	transaction->is_open = false;
@@ -358,8 +359,8 @@ mts_transaction_abort(MtsTransaction *transaction)
 	mts_connection_set_deadline(connection, MTS_ABORT_TIME);
 	/* an interrupt that ended a wait has lost the connection */
 	if (!mts_exchange_is_usable(exchange, connection->primary.channel))
-		(void) mts_server_select(connection, true, NULL, &connection->primary,
-								 &error);
+		(void) mts_topology_select(connection, true, NULL,
+								   &connection->primary, &error);
 	ticket = mts_exchange_send(exchange, connection->primary.channel, &command,
 							   &fields, false);
 	if (ticket == 0 || !mts_exchange_receive(exchange, ticket, &reply))

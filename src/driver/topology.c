@@ -1,14 +1,14 @@
 /*
- * server.c
+ * topology.c
  *		Select a server, and have libmongoc connect to it and log in.
  *
  * libmongoc knows the members of a deployment, asks them who they are, and
  * logs in.  Our commands are sent on the stream that it has then.  It does not
- * see how they end, so it is told of a stream that is broken, or whose server
- * is not the primary any more: its next command to that server fails before a
- * byte is sent.  Then it scans the members.
+ * see how they end.  So a stream that is broken, or whose server is not the
+ * primary any more, fails when libmongoc sends a ping on it, before a byte is
+ * sent.  Then libmongoc scans the members.
  */
-#include "driver/server.h"
+#include "driver/topology.h"
 
 #include "driver/document.h"
 
@@ -29,12 +29,12 @@ has_read_level(const MtsConnection *connection, const char *level)
 }
 
 /*
- * mts_server_describe
+ * mts_topology_describe
  *		Read what a server has said of itself.
  */
 MtsServer
-mts_server_describe(const MtsConnection *connection,
-					const mongoc_server_description_t *description)
+mts_topology_describe(const MtsConnection *connection,
+					  const mongoc_server_description_t *description)
 {
 	const bson_t *hello =
 		mongoc_server_description_hello_response(description);
@@ -86,30 +86,28 @@ tell_of_broken(MtsConnection *connection)
 }
 
 /*
- * mts_server_connect
+ * mts_topology_connect
  *		Have libmongoc connect to a server and log in, unless it has done so.
  *
  * Returns false with the reason in *error if that fails.
  */
 bool
-mts_server_connect(MtsConnection *connection, MtsServer *server,
-				   bson_error_t *error)
+mts_topology_connect(MtsConnection *connection, MtsServer *server,
+					 bson_error_t *error)
 {
 	mongoc_server_description_t *connected;
 
 	mts_exchange_settle(&connection->exchange);
 	tell_of_broken(connection);
 	/* sends nothing if libmongoc has logged in */
-	connected = mongoc_client_get_handshake_description(connection->client,
-														server->id, NULL,
-														error);
+	connected =
+		mongoc_client_get_handshake_description(connection->client, server->id,
+												NULL, error);
 	if (!connected)
 		return false;
-	server->channel =
-		mts_exchange_find(&connection->exchange,
-						  mongoc_server_description_host(connected)
-							  ->host_and_port,
-						  server->id);
+	server->channel = mts_exchange_find(
+		&connection->exchange,
+		mongoc_server_description_host(connected)->host_and_port, server->id);
 	if (server->channel == 0)
 		bson_set_error(error, MONGOC_ERROR_STREAM,
 					   MONGOC_ERROR_STREAM_NOT_ESTABLISHED,
@@ -119,16 +117,16 @@ mts_server_connect(MtsConnection *connection, MtsServer *server,
 }
 
 /*
- * mts_server_select
+ * mts_topology_select
  *		Select a server once, and connect to it.
  *
  * Returns false with the reason in *error if that fails.  libmongoc may scan
  * the members; see stream.c.
  */
 bool
-mts_server_select(MtsConnection *connection, bool for_writes,
-				  const mongoc_read_prefs_t *prefs, MtsServer *server,
-				  bson_error_t *error)
+mts_topology_select(MtsConnection *connection, bool for_writes,
+					const mongoc_read_prefs_t *prefs, MtsServer *server,
+					bson_error_t *error)
 {
 	mongoc_server_description_t *selected;
 
@@ -138,7 +136,7 @@ mts_server_select(MtsConnection *connection, bool for_writes,
 										   prefs, error);
 	if (!selected)
 		return false;
-	*server = mts_server_describe(connection, selected);
+	*server = mts_topology_describe(connection, selected);
 	mongoc_server_description_destroy(selected);
-	return mts_server_connect(connection, server, error);
+	return mts_topology_connect(connection, server, error);
 }
