@@ -138,17 +138,27 @@ explain_collections(const MtsScan *scan, ExplainState *es)
 	}
 }
 
-/* Find the command that asks for the first buckets of a query. */
+/*
+ * Find the command that asks for the first buckets of a query.  That of a skip
+ * scan is without the keys of a series, unless fixes_keys is set.
+ */
 static MtsFind
-find_of(const MtsQuery *query)
+find_of(const MtsQuery *query, bool fixes_keys)
 {
+	const MtsSortOrder *order = query->order;
+	int nkeys = order && fixes_keys ? order->nseries : 0;
 	MtsFind find;
 
-	if (query->order && query->order->series_direction != 0)
-		return mts_first_buckets_find(query, NULL);
+	if (order && order->series_direction != 0)
+		return mts_first_buckets_find(
+			query, mts_sort_order_series_terms(order, Max(nkeys - 1, 0)));
 	find = mts_source_find(query);
+	if (nkeys > 0)
+		find.filter =
+			mts_query_restrict(find.filter,
+							   mts_sort_order_series_terms(order, nkeys));
 	if (query->nulls_come_first)
-		find.filter = mts_query_restrict(query->filter,
+		find.filter = mts_query_restrict(find.filter,
 										 mts_query_time_terms(query, false));
 	return find;
 }
@@ -204,7 +214,7 @@ explain_query(const MtsScan *scan, ExplainState *es)
 						mts_explain_collection(collection));
 	else
 	{
-		find = find_of(query);
+		find = find_of(query, false);
 		text = find_text(collection, &find);
 	}
 	ExplainPropertyText("MongoDB Query", text, es);
@@ -287,7 +297,7 @@ add_stage(void *arg, const char *stage, const char *index)
 }
 
 /*
- * Show MongoDB's plan of the query that is shown: the scans of indexes or of
+ * Show MongoDB's plan of the query that is sent: the scans of indexes or of
  * the collection, and whether it sorts.
  *
  * Nothing is shown if the server refuses, does not answer soon, or has plans
@@ -310,7 +320,7 @@ explain_server_plan(const MtsScan *scan, ExplainState *es)
 	collection = mts_explain_first_collection(scan);
 	if (!collection || (scan->table->rolling_name && !source->has_collections))
 		return;
-	find = find_of(scan->query);
+	find = find_of(scan->query, true);
 	if (!mts_source_try_explain(source, &find, collection, &reply))
 		mts_known_record_silence(scan->table->serverid, source->userid);
 	if (reply)

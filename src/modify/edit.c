@@ -141,7 +141,7 @@ mts_edits_new(Relation relation, MtsWriter *writer, Oid userid,
 
 /* ---- Collecting --------------------------------------------------------- */
 
-/* Return whether two rows have different values in a column. */
+/* Tell whether two rows have different values in a column. */
 static bool
 differ(const MtsEdits *edits, int i, const TupleTableSlot *a,
 	   const TupleTableSlot *b)
@@ -163,7 +163,7 @@ refuse_change(const MtsColumn *column, const char *detail)
 }
 
 /*
- * Return whether a new row moves the point of edits->old_row to another bucket
+ * Tell whether a new row moves the point of edits->old_row to another bucket
  * or slot; raise an error where it changes a column that cannot be changed.
  */
 static bool

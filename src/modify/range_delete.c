@@ -19,7 +19,7 @@
 
 /*
  * mts_range_delete_is_possible
- *		Return whether whole buckets of a table can be removed.
+ *		Tell whether whole buckets of a table can be removed.
  *
  * A whole bucket must not be removed if it can hold what no row shows: a
  * missing value, or an invalid point that scans skip.  A flat table has no

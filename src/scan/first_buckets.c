@@ -78,7 +78,7 @@ mts_first_buckets_read_key(const MtsBucketSource *source, const char *field,
  * mts_first_buckets_find
  *		Make the command for the first buckets of all values of the last key.
  *
- * The array of terms, which may be NULL, fixes the keys before it.
+ * The array of terms fixes the keys before it.
  */
 MtsFind
 mts_first_buckets_find(const MtsQuery *query, const bson_t *terms)
@@ -90,8 +90,7 @@ mts_first_buckets_find(const MtsQuery *query, const bson_t *terms)
 	bson_t *sort =
 		mts_document_make("{%s: %d}", field, order->series_direction);
 
-	if (terms)
-		bson_concat(all, terms);
+	bson_concat(all, terms);
 	/* without this, MongoDB does not use an index for a range of the time */
 	mts_template_push(all, "{%s: {$ne: null}}", field);
 	bson_concat(sort, query->sort);
@@ -281,9 +280,9 @@ add_entry(MtsFirstBuckets *buckets, const bson_t *bucket)
 		find_starts(buckets->source->query, entry);
 }
 
-/* Read a batch; false at the end. */
+/* Receive a batch of first buckets; false at the end. */
 static bool
-read_batch(MtsFirstBuckets *buckets)
+read_entries(MtsFirstBuckets *buckets)
 {
 	const bson_t *bucket = NULL;
 	Size size = 0;
@@ -353,7 +352,7 @@ mts_first_buckets_next(MtsFirstBuckets *buckets, bson_t *value,
 	const Entry *entry;
 	bool is_enough;
 
-	if (buckets->next == buckets->n && !read_batch(buckets))
+	if (buckets->next == buckets->n && !read_entries(buckets))
 		return false;
 	entry = &buckets->entries[buckets->next++];
 	bson_reinit(value);
