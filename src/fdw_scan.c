@@ -6,9 +6,9 @@
  * into order, agg/agg.c aggregates them, and scan/parallel.c divides a scan
  * among the processes of a parallel query.
  *
- * An Append asks the scans of several servers before it waits for one of them.
- * It would wait for their sockets.  libmongoc does not show these, TLS may have
- * read what a socket had, and a server can fall silent.  So no event is
+ * An Append asks the scans of several servers before it waits for one.  It
+ * would wait for their sockets.  But libmongoc does not show these, TLS may
+ * have read what a socket had, and a server can fall silent.  So no event is
  * registered, and ForeignAsyncNotify is not called.  When the Append has
  * nothing else to do, the last of its scans waits for all of them.
  */
@@ -128,7 +128,7 @@ mtsIsForeignPathAsyncCapable(ForeignPath *path)
 		   ((const MtsRelInfo *) rel->fdw_private)->is_async;
 }
 
-/* mtsForeignAsyncRequest: return the next row, unless it must be waited for. */
+/* mtsForeignAsyncRequest: return the next row, or have the Append wait. */
 void
 mtsForeignAsyncRequest(AsyncRequest *request)
 {
@@ -142,8 +142,8 @@ mtsForeignAsyncRequest(AsyncRequest *request)
 }
 
 /*
- * Answer a request that is pending.  Here PostgreSQL only measures the time, so
- * the row is counted.
+ * Answer a request that is pending.  Here PostgreSQL only measures the time,
+ * so the row is counted.
  */
 static void
 answer(AsyncRequest *request)
@@ -219,9 +219,9 @@ mtsForeignAsyncConfigureWait(AsyncRequest *request)
  *
  * With on_invalid 'skip', a value that a type's input function refuses takes a
  * subtransaction, which workers cannot start.  Nor do they know the leader's
- * transaction of MongoDB; a plan that was made before it has no workers.  With
- * async_capable, PostgreSQL would prefer workers to an Append that asks several
- * servers at once.
+ * transaction of MongoDB; a plan that was made before it has no workers.  If
+ * workers may scan all its tables, an Append does not ask several servers at
+ * once, so none may with async_capable.
  */
 bool
 mtsIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,

@@ -79,8 +79,8 @@ mts_agg_begin(ForeignScanState *node, MtsScan **result)
 }
 
 /*
- * Aggregate until all buckets are read, the groups exceed work_mem, or the scan
- * must wait.
+ * Aggregate until all buckets are read, the groups exceed work_mem, or the
+ * scan must wait.
  */
 static void
 aggregate_buckets(MtsAgg *agg)

@@ -111,7 +111,7 @@ my %statements = (
 	'groups' => $sum,
 	'UNION ALL' => 'SELECT count(*), sum(v) FROM (SELECT v FROM async.a UNION ALL SELECT v FROM async.b) u',
 	'a prepared statement' => 'EXECUTE prepared',
-	'a filter' => 'SELECT count(*) + 300, sum(v) + 90000 FROM async.points WHERE v::text !~ $$[13579]\$$$');
+	'a filter' => "SELECT count(*) + 300, sum(v) + 90000 FROM async.points WHERE v::text !~ '[13579]\$'");
 session_query($session, "PREPARE prepared AS $sum");
 
 # Halt both servers at a request.
@@ -177,10 +177,12 @@ is("$out$err", 'b', 'LIMIT: and not waited for');
 halt_end($proxy{a}, 'pass');
 expect($sum, $all, 'LIMIT: then the session reads all');
 
+open_cursors();
 expect("SELECT k IS NULL FROM generate_series(1, 5) i, LATERAL (
 	SELECT k FROM async.points WHERE v >= i LIMIT 1) p", join("\n", ('f') x 5),
 	'LIMIT: scans run again before their replies are received');
 expect($sum, $all, 'LIMIT: and the session reads all');
+is(scalar(open_cursors()), 0, 'LIMIT: no cursor stays open on a server');
 
 halt_both('reply', 'find');
 session_send($session, $sum);
@@ -227,6 +229,7 @@ my $seed = $ENV{SEED} // int rand 1_000_000;
 my @wrong;
 
 srand($seed);
+open_cursors();
 foreach my $number (1 .. $queries)
 {
 	my ($from, $to) = map { int rand 600 } 1 .. 2;
@@ -264,13 +267,13 @@ SKIP:
 	create_tables('member', [qw(member member)], '');
 	create_tables('writes', [qw(writes writes)], '');
 	$node->safe_psql('postgres', 'INSERT INTO writes.points TABLE base');
-	halt_at($member, 'reply', 'find a');
+	halt_at($member, 'request', '(find|aggregate) b');
 	session_send($session, 'SELECT count(*) FROM member.points');
-	ok(defined halt_await($member), 'the moment that the reads of a set see is asked for');
+	ok(defined halt_await($member), 'two tables of a server are read');
 	$node->safe_psql('postgres', 'INSERT INTO writes.points SELECT ts - interval $$1 day$$, k, v FROM base');
 	halt_end($member, 'pass');
 	($out, $err) = session_wait($session);
-	is("$out$err", 600, 'two tables of a server are read at one moment');
+	is("$out$err", 600, 'they are read at one moment');
 }
 
 session_end($_) foreach $session, $control;
