@@ -27,13 +27,13 @@
 /* ---- Preparation -------------------------------------------------------- */
 
 /*
- * Tell whether an expression has one value for all points of a bucket or, with
- * the keys of its {column} slots, of a series in the bucket.
+ * Tell whether an expression has one value for all points of a bucket or, if
+ * its columns are the keys of series, of a series in the bucket.
  */
 static bool
-is_constant(const MtsTable *table, Node *expr, bool in_series)
+is_constant(const MtsBucket *bucket, Node *expr, bool in_series)
 {
-	const MtsLayout *layout = &table->layout;
+	const MtsLayout *layout = &bucket->table->layout;
 	ListCell *lc;
 
 	foreach (lc, pull_var_clause(expr, 0))
@@ -42,18 +42,22 @@ is_constant(const MtsTable *table, Node *expr, bool in_series)
 
 		if (column < 0 || column == layout->time_column)
 			return false;
-		if (layout->columns[column].role == MTS_ROLE_SLOT
-				? !in_series
-				: layout->columns[column].container >= 0)
+		if (layout->columns[column].role == MTS_ROLE_SLOT)
+		{
+			if (!in_series)
+				return false;
+		}
+		else if (layout->columns[column].container >= 0 &&
+				 (!in_series || !mts_bucket_takes_key(bucket, column)))
 			return false;
 	}
 	return true;
 }
 
 static bool
-is_of_bucket(const MtsTable *table, Node *expr)
+is_of_bucket(const MtsBucket *bucket, Node *expr)
 {
-	return is_constant(table, expr, false);
+	return is_constant(bucket, expr, false);
 }
 
 static void
@@ -86,7 +90,7 @@ init_aggregate(MtsAgg *agg, const Aggref *aggref)
 	{
 		ExprState *filter = ExecInitQual(list_make1(aggref->aggfilter), NULL);
 
-		if (is_of_bucket(agg->scan->table, (Node *) aggref->aggfilter))
+		if (is_of_bucket(agg->scan->bucket, (Node *) aggref->aggfilter))
 			aggregate->bucket_filter = filter;
 		else
 			aggregate->filter = filter;
@@ -115,13 +119,13 @@ init_key(MtsAgg *agg, Node *expr, Index varno, List **of_time)
 			others = lappend(others, lfirst(lc));
 	}
 	is_of_stretch = has_time &&
-					is_of_bucket(agg->scan->table, (Node *) others) &&
+					is_of_bucket(agg->scan->bucket, (Node *) others) &&
 					mts_monotonic_is_step_function(expr, varno, agg->time + 1);
 	if (!is_of_stretch &&
-		(has_time || !is_of_bucket(agg->scan->table, (Node *) others)))
+		(has_time || !is_of_bucket(agg->scan->bucket, (Node *) others)))
 		agg->has_point_keys = true;
 	if (!is_of_stretch &&
-		(has_time || !is_constant(agg->scan->table, (Node *) others, true)))
+		(has_time || !is_constant(agg->scan->bucket, (Node *) others, true)))
 		agg->has_value_keys = true;
 	if (is_of_stretch)
 	{
@@ -168,27 +172,52 @@ init_columns(MtsAgg *agg, List *output, Index varno, EState *estate)
 	mts_agg_init_groups(agg, keys);
 }
 
+/* Tell whether a condition is evaluated on words that are read at once. */
+static bool
+selects_words(const MtsBucket *bucket, const MtsCondition *condition)
+{
+	int column = condition->column;
+
+	return mts_bucket_output(bucket, column)->kind == MTS_OUTPUT_POINT &&
+		   mts_condition_takes_words(condition) &&
+		   mts_bucket_takes_words(bucket, column);
+}
+
 /*
  * Prepare the conditions, which are in the order of their evaluation.  The
  * first ones are evaluated once for a bucket if they depend on nothing else.
+ * If all points of a bucket are read at once, comparisons of their words have
+ * been evaluated then.
  */
 static void
-init_filters(MtsAgg *agg, List *clauses)
+init_filters(MtsAgg *agg, List *clauses, Index varno)
 {
+	MtsBucket *bucket = agg->scan->bucket;
 	List *of_bucket = NIL;
 	List *of_point = NIL;
+	List *of_series;
 	ListCell *lc;
 
 	foreach (lc, clauses)
 	{
-		if (of_point == NIL && is_of_bucket(agg->scan->table, lfirst(lc)))
+		if (of_point == NIL && is_of_bucket(bucket, lfirst(lc)))
 			of_bucket = lappend(of_bucket, lfirst(lc));
 		else
 			of_point = lappend(of_point, lfirst(lc));
 	}
-	agg->filters_values =
-		!is_constant(agg->scan->table, (Node *) of_point, true);
+	bucket->conditions =
+		mts_condition_find(agg->scan->table, varno, of_point, agg->econtext);
+	of_series = list_copy(of_point);
+	foreach (lc, bucket->conditions)
+	{
+		const MtsCondition *condition = lfirst(lc);
+
+		if (selects_words(bucket, condition))
+			of_series = list_delete_ptr(of_series, condition->clause);
+	}
+	agg->series_clauses = of_series;
 	agg->bucket_filter = ExecInitQual(of_bucket, NULL);
+	agg->series_filter = ExecInitQual(of_series, NULL);
 	agg->filter = ExecInitQual(of_point, NULL);
 }
 
@@ -205,16 +234,18 @@ advances_by_values(const MtsBucket *bucket, const MtsAggregate *aggregate)
 	if (aggregate->narguments > 1 || attribute < 0)
 		return false;
 	kind = mts_bucket_output(bucket, attribute)->kind;
-	return kind == MTS_OUTPUT_TIME || kind == MTS_OUTPUT_POINT ||
-		   (bucket->table->layout.time_kind == MTS_TIME_FLAT &&
+	return kind == MTS_OUTPUT_TIME ||
+		   ((kind == MTS_OUTPUT_POINT ||
+			 bucket->table->layout.time_kind == MTS_TIME_FLAT) &&
 			mts_bucket_takes_words(bucket, attribute));
 }
 
 /* Tell whether aggregates can advance by many points of a batch at once. */
 static bool
-can_read_batches(const MtsAgg *agg)
+can_read_series(const MtsAgg *agg)
 {
-	if (agg->filters_values || agg->has_value_keys || agg->naggregates == 0)
+	if (!is_constant(agg->scan->bucket, (Node *) agg->series_clauses, true) ||
+		agg->has_value_keys || agg->naggregates == 0)
 		return false;
 	for (int i = 0; i < agg->naggregates; i++)
 		if (!advances_by_values(agg->scan->bucket, &agg->aggregates[i]))
@@ -223,14 +254,16 @@ can_read_batches(const MtsAgg *agg)
 }
 
 /*
- * Prepare to read batches of documents that are rows.  The arguments of
- * aggregates are their values, and all other columns their keys.
+ * Prepare to read the points of a bucket by series; false if that is not
+ * possible.  The arguments of aggregates and the columns of comparisons are
+ * their values, and all other columns their keys.
  */
-static void
-init_documents(MtsAgg *agg, List *private, Index varno)
+static bool
+init_series(MtsAgg *agg, List *private, Index varno)
 {
 	MtsBucket *bucket = agg->scan->bucket;
 	const MtsLayout *layout = &agg->scan->table->layout;
+	bool is_flat = layout->time_kind == MTS_TIME_FLAT;
 	bool *is_value = palloc0((layout->ncolumns + 1) * sizeof(bool));
 	bool *is_key = palloc0((layout->ncolumns + 1) * sizeof(bool));
 	Bitmapset *others = NULL;
@@ -244,23 +277,30 @@ init_documents(MtsAgg *agg, List *private, Index varno)
 			node = (Node *) ((Aggref *) node)->aggfilter;
 		pull_varattnos(node, varno, &others);
 	}
-	pull_varattnos(list_nth(private, MTS_AGG_LOCAL), varno, &others);
+	pull_varattnos(is_flat ? list_nth(private, MTS_AGG_LOCAL)
+						   : (Node *) agg->series_clauses,
+				   varno, &others);
 	for (int i = 0; i < agg->naggregates; i++)
 		if (agg->aggregates[i].narguments > 0)
 			is_value[agg->aggregates[i].arguments[0].attribute] = true;
+	foreach (lc, bucket->conditions)
+		if (selects_words(bucket, lfirst(lc)))
+			is_value[((MtsCondition *) lfirst(lc))->column] = true;
 	if (layout->time_column >= 0)
 		is_value[layout->time_column] = false;
 	for (int i = 0; i < bucket->noutputs; i++)
 	{
-		int column = bucket->outputs[i].column;
+		const MtsOutput *output = &bucket->outputs[i];
+		int column = output->column;
 
 		is_key[column] =
-			bucket->outputs[i].kind == MTS_OUTPUT_BUCKET &&
+			output->kind != MTS_OUTPUT_TIME &&
+			(is_flat || output->kind != MTS_OUTPUT_BUCKET) &&
 			(!is_value[column] ||
 			 bms_is_member(column + 1 - FirstLowInvalidHeapAttributeNumber,
 						   others));
 	}
-	mts_bucket_read_documents(bucket, is_value, is_key);
+	return mts_bucket_read_series(bucket, is_value, is_key);
 }
 
 /*
@@ -301,12 +341,11 @@ mts_agg_begin(ForeignScanState *node, MtsScan **scan)
 							  ALLOCSET_SMALL_SIZES);
 	init_columns(agg, list_nth(private, MTS_AGG_OUTPUT), varno,
 				 node->ss.ps.state);
-	init_filters(agg, list_nth(private, MTS_AGG_LOCAL));
+	init_filters(agg, list_nth(private, MTS_AGG_LOCAL), varno);
 	agg->scan->spec.counts_rows = boolVal(list_nth(private, MTS_AGG_COUNTS));
 	/* both depend on the columns and the filters */
-	agg->reads_batches = can_read_batches(agg);
-	if (agg->reads_batches && table->layout.time_kind == MTS_TIME_FLAT)
-		init_documents(agg, private, varno);
+	agg->reads_series =
+		can_read_series(agg) && init_series(agg, private, varno);
 	mts_agg_init_headers(agg);
 	mts_agg_reset_groups(agg);
 	return agg;
@@ -411,7 +450,7 @@ aggregate_run(MtsAgg *agg, const MtsBatch *batch, int from, int end)
 {
 	int to;
 
-	if (!ExecQual(agg->filter, agg->econtext))
+	if (!ExecQual(agg->series_filter, agg->econtext))
 	{
 		agg->scan->counters->removed += end - from;
 		return end;
@@ -433,7 +472,7 @@ aggregate_batch(MtsAgg *agg)
 {
 	MtsBucket *bucket = agg->bucket;
 	const MtsBatch *batch =
-		agg->reads_batches ? mts_bucket_batch(bucket) : NULL;
+		agg->reads_series ? mts_bucket_series(bucket) : NULL;
 	MemoryContext old;
 	int series = 0;
 	int end;
@@ -442,10 +481,11 @@ aggregate_batch(MtsAgg *agg)
 	if (!batch)
 		return false;
 	old = MemoryContextSwitchTo(agg->econtext->ecxt_per_tuple_memory);
-	end = batch->series ? 0 : batch->n;
+	end = batch->nkeys > 0 ? 0 : batch->n;
 	for (int from = 0; from < batch->n; from = to)
 	{
-		if (from == end)
+		/* a series can have lost all of its points */
+		while (from == end)
 		{
 			/* all columns of documents are those of buckets */
 			if (bucket->reads_documents)

@@ -105,7 +105,6 @@ void
 mts_agg_set_bucket(MtsAgg *agg, MtsBucket *bucket)
 {
 	agg->bucket = bucket;
-	bucket->sorts_series = agg->reads_batches;
 	agg->bucket_has_group = false;
 	agg->has_filtered_bucket = false;
 }

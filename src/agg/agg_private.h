@@ -46,7 +46,7 @@ struct MtsAgg
 	MtsBucket *bucket;     /* the current one */
 	TupleTableSlot *row;   /* the current point */
 	ExprContext *econtext; /* evaluates expressions of the row */
-	bool reads_batches;    /* aggregates can advance by many points at once */
+	bool reads_series;     /* aggregates can advance by many points at once */
 
 	/* what is computed */
 	int ncolumns;
@@ -59,7 +59,9 @@ struct MtsAgg
 	/* WHERE, as far as it is evaluated here */
 	ExprState *bucket_filter; /* the leading conditions on bucket columns */
 	ExprState *filter;        /* the others */
-	bool filters_values;      /* they depend on more than a point's series */
+	List *series_clauses;     /* of these: those left for points that are read
+							   * by series */
+	ExprState *series_filter;
 	bool has_filtered_bucket; /* the next field is valid for this bucket */
 	bool bucket_is_filtered_out;
 

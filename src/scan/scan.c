@@ -105,6 +105,9 @@ mts_scan_beside(const MtsScan *scan)
 
 	beside->source->snapshot = scan->source->snapshot;
 	beside->source->in_xact = scan->source->in_xact;
+	if (scan->bucket->series)
+		(void) mts_bucket_read_series(beside->bucket, scan->bucket->is_value,
+									  scan->bucket->is_key);
 	return beside;
 }
 
@@ -205,7 +208,7 @@ mts_scan_set_filter(MtsScan *scan, const bson_t *filter)
 	/* the scan of the statement has warned already */
 	scan->bucket->has_warned = true;
 	/* the changes are found by their slots */
-	scan->bucket->reads_columns = false;
+	scan->bucket->next_batch = NULL;
 }
 
 /*
