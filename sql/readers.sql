@@ -89,7 +89,7 @@ SELECT json_agg(json_build_object('host', 'h' || day % 2,
              'note', 'note ' || day || '-' || i))) FROM generate_series(0, 299) i))) AS documents
   FROM generate_series(0, 9) day \gset
 CALL put('samples', :'documents');
-CALL put('samples', '[{"host": "h9", "day": {"$date": "2024-05-01T00:00:00Z"}, "s": [
+CALL put('samples', '[{"_id": 9, "host": "h9", "day": {"$date": "2024-05-01T00:00:00Z"}, "s": [
   {"t": {"$date": "2024-05-01T00:00:00Z"}, "state": "ok", "n": 1, "v": {"$numberDouble": "-0.0"}},
   {"t": {"$date": "2024-05-01T00:00:01Z"}, "state": null, "ok": true, "n": 2, "v": 3}, {}]}]');
 SELECT query, readers(query) FROM (VALUES

@@ -201,6 +201,27 @@ mts_copy_user(Query *query, RangeTblEntry *rte, const Query *from)
 	subquery_planner((root)->glob, query, root, false, 0)
 #endif
 
+/* Since 18, grouping sets make columns null as outer joins do. */
+#if PG_VERSION_NUM >= 180000
+#include "rewrite/rewriteManip.h"
+#define mts_before_grouping(root, expr) \
+	((root)->parse->hasGroupRTE \
+		 ? remove_nulling_relids((Node *) (expr), \
+								 bms_make_singleton((root)->group_rtindex), \
+								 NULL) \
+		 : (Node *) (expr))
+#else
+#define mts_before_grouping(root, expr) ((void) (root), (Node *) (expr))
+#endif
+
+/* Since 18, paths count the nodes that settings disable. */
+#if PG_VERSION_NUM >= 180000
+#define mts_copy_disabled_nodes(path, from) \
+	((path)->disabled_nodes = (from)->disabled_nodes)
+#else
+#define mts_copy_disabled_nodes(path, from) ((void) 0)
+#endif
+
 /* Since 18, an iterator also finds the members of child relations. */
 #if PG_VERSION_NUM >= 180000
 #define mts_foreach_member(em, class, rel) \
@@ -381,6 +402,18 @@ mts_input_softly(FmgrInfo *input, char *text, Oid ioparam, int32 typmod,
 	(TransactionTimeoutPending && TransactionTimeout > 0)
 #else
 #define mts_transaction_timed_out false
+#endif
+
+/* Flags of interrupts that 15 does not have */
+#if PG_VERSION_NUM >= 170000
+#include "replication/logicalworker.h"
+#define mts_other_interrupt_pending \
+	(TransactionTimeoutPending || ParallelApplyMessagePending)
+#elif PG_VERSION_NUM >= 160000
+#include "replication/logicalworker.h"
+#define mts_other_interrupt_pending ParallelApplyMessagePending
+#else
+#define mts_other_interrupt_pending false
 #endif
 
 /* libpq/libpq.h declares it, but includes headers that packages may lack. */

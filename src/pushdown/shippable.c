@@ -97,7 +97,7 @@ mts_shippable_var(Expr *expr, Index varno)
 			   : NULL;
 }
 
-/* The same as a column number; negative if it is not a column */
+/* Find the number of the column that an expression is; negative if none */
 static int
 column_of(const Target *target, Expr *expr)
 {

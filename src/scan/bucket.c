@@ -105,11 +105,11 @@ takes_keys(const MtsAttribute *attribute, const MtsColumn *column)
 
 /* mts_bucket_takes_key: tell whether values of a column can be keys. */
 bool
-mts_bucket_takes_key(const MtsBucket *bucket, int column)
+mts_bucket_takes_key(const MtsTable *table, int column)
 {
-	return column != bucket->table->layout.time_column &&
-		   takes_keys(&bucket->table->attributes[column],
-					  &bucket->table->layout.columns[column]);
+	return column != table->layout.time_column &&
+		   takes_keys(&table->attributes[column],
+					  &table->layout.columns[column]);
 }
 
 /*
@@ -162,7 +162,7 @@ new_batch_of_rows(MtsBucket *bucket)
 			continue;
 		words[column] = mts_bucket_takes_words(bucket, column);
 		keys[column] = !words[column];
-		if (keys[column] && !mts_bucket_takes_key(bucket, column))
+		if (keys[column] && !mts_bucket_takes_key(bucket->table, column))
 			return NULL;
 	}
 	return new_batch(bucket, words, keys, NULL);
@@ -241,9 +241,8 @@ types_of(Oid typid)
  *		and sorted by series; false if that is not possible.
  *
  * is_value are the columns that are read as words, and is_key those that tell
- * series apart; both live as long as the bucket.  Rows of such batches must
- * not be asked for.  Call this before the first bucket, in the memory context
- * of the bucket.
+ * series apart.  Rows of such batches must not be asked for.  Call this before
+ * the first bucket, in the memory context of the bucket.
  */
 bool
 mts_bucket_read_series(MtsBucket *bucket, const bool *is_value,
@@ -263,8 +262,6 @@ mts_bucket_read_series(MtsBucket *bucket, const bool *is_value,
 	if (!bucket->series)
 		return false;
 	bucket->next_batch = bucket->series;
-	bucket->is_value = is_value;
-	bucket->is_key = is_key;
 	bucket->reads_documents = is_flat;
 	bucket->series->needs_time =
 		mts_bucket_output(bucket, layout->time_column) != NULL;

@@ -40,6 +40,7 @@ typedef struct MtsOutput
 	MtsOutputKind kind;
 	int column; /* of the layout */
 	MtsFromBson *converter;
+	bool was_found; /* a document had its field, or this is not looked for */
 } MtsOutput;
 
 typedef struct MtsBucket
@@ -55,8 +56,6 @@ typedef struct MtsBucket
 	MtsBatch *rows;       /* reads the columns of rows; or NULL */
 	MtsBatch *series;     /* those of an aggregation, by series; or NULL */
 	MtsBatch *next_batch; /* which of these reads the next buckets */
-	const bool *is_value; /* by column: how series are read */
-	const bool *is_key;
 	bool reads_documents; /* series are of documents, which follow a row */
 	List *conditions;     /* of points that are read by columns */
 	bool has_warned;      /* of what is invalid */
@@ -100,7 +99,7 @@ extern bool mts_bucket_fill_row(const MtsBucket *bucket, MtsTime t,
 								TupleTableSlot *slot);
 extern void mts_bucket_keep_extreme(MtsBucket *bucket, bool is_last);
 extern bool mts_bucket_takes_words(const MtsBucket *bucket, int column);
-extern bool mts_bucket_takes_key(const MtsBucket *bucket, int column);
+extern bool mts_bucket_takes_key(const MtsTable *table, int column);
 extern bool mts_bucket_read_series(MtsBucket *bucket, const bool *is_value,
 								   const bool *is_key);
 extern const MtsBatch *mts_bucket_series(MtsBucket *bucket);

@@ -78,7 +78,7 @@ mts_first_buckets_read_key(const MtsBucketSource *source, const char *field,
  * mts_first_buckets_find
  *		Make the command for the first buckets of all values of the last key.
  *
- * The array of terms, which may be NULL, fixes the keys before it.
+ * The array of terms fixes the keys before it.
  */
 MtsFind
 mts_first_buckets_find(const MtsQuery *query, const bson_t *terms)
@@ -90,8 +90,7 @@ mts_first_buckets_find(const MtsQuery *query, const bson_t *terms)
 	bson_t *sort =
 		mts_document_make("{%s: %d}", field, order->series_direction);
 
-	if (terms)
-		bson_concat(all, terms);
+	bson_concat(all, terms);
 	/* without this, MongoDB does not use an index for a range of the time */
 	mts_template_push(all, "{%s: {$ne: null}}", field);
 	bson_concat(sort, query->sort);
@@ -258,7 +257,7 @@ find_others(MtsFirstBuckets *buckets)
 								  source->query->order->series_direction);
 	find.limit = MAX_OTHERS * buckets->n;
 	find.first_batch = find.limit;
-	cursor = mts_source_cursor(source, &find);
+	cursor = mts_source_cursor(source, source->table->collection, &find);
 	count_found(buckets, cursor, find.limit);
 	mts_cursor_close(cursor);
 }
@@ -281,9 +280,9 @@ add_entry(MtsFirstBuckets *buckets, const bson_t *bucket)
 		find_starts(buckets->source->query, entry);
 }
 
-/* Read a batch; false at the end. */
+/* Receive a batch of first buckets; false at the end. */
 static bool
-read_batch(MtsFirstBuckets *buckets)
+read_entries(MtsFirstBuckets *buckets)
 {
 	const bson_t *bucket = NULL;
 	Size size = 0;
@@ -333,7 +332,8 @@ mts_first_buckets_begin(MtsBucketSource *source, const bson_t *terms)
 											"mongo_ts_fdw first buckets",
 											ALLOCSET_DEFAULT_SIZES);
 	buckets->limit = find.first_batch;
-	buckets->cursor = mts_source_cursor(source, &find);
+	buckets->cursor =
+		mts_source_cursor(source, source->table->collection, &find);
 	return buckets;
 }
 
@@ -349,16 +349,17 @@ bool
 mts_first_buckets_next(MtsFirstBuckets *buckets, bson_t *value,
 					   const MtsFirstBucket **first)
 {
-	/* an overlapping bucket is found as itself */
-	int expected = can_overlap(buckets->source->query);
 	const Entry *entry;
+	bool is_enough;
 
-	if (buckets->next == buckets->n && !read_batch(buckets))
+	if (buckets->next == buckets->n && !read_entries(buckets))
 		return false;
 	entry = &buckets->entries[buckets->next++];
 	bson_reinit(value);
 	bson_concat(value, entry->value);
-	*first =
-		entry->is_unclear || entry->found != expected ? NULL : &entry->first;
+	/* the query for overlapping buckets finds the first one, too */
+	is_enough = !entry->is_unclear &&
+				entry->found == (can_overlap(buckets->source->query) ? 1 : 0);
+	*first = is_enough ? &entry->first : NULL;
 	return true;
 }
