@@ -19,7 +19,7 @@
 #include "pushdown/sort_order.h"
 #include "scan/bucket.h"
 
-/* Series of the first batch; later ones grow as those of cursors do */
+/* Buckets of the cursor's first batch, whose size is not known yet */
 #define FIRST_SERIES 100
 
 /* A batch ends with the bucket that exceeds this many bytes. */
@@ -48,8 +48,7 @@ struct MtsFirstBuckets
 	MemoryContext memory; /* of the batch */
 	Entry *entries;
 	int n;
-	int next;  /* the entry to be returned */
-	int limit; /* of the next batch */
+	int next; /* the entry to be returned */
 };
 
 /*
@@ -285,6 +284,7 @@ static bool
 read_entries(MtsFirstBuckets *buckets)
 {
 	const bson_t *bucket = NULL;
+	int limit = Min(buckets->source->table->fetch_size, MTS_FIRST_BATCH);
 	Size size = 0;
 	MemoryContext old;
 
@@ -292,9 +292,9 @@ read_entries(MtsFirstBuckets *buckets)
 		return false;
 	MemoryContextReset(buckets->memory);
 	old = MemoryContextSwitchTo(buckets->memory);
-	buckets->entries = palloc(buckets->limit * sizeof(Entry));
+	buckets->entries = palloc(limit * sizeof(Entry));
 	buckets->n = buckets->next = 0;
-	while (buckets->n < buckets->limit && size <= MAX_BATCH_BYTES &&
+	while (buckets->n < limit && size <= MAX_BATCH_BYTES &&
 		   (bucket = mts_cursor_next(buckets->cursor)))
 	{
 		size += bucket->len;
@@ -303,9 +303,6 @@ read_entries(MtsFirstBuckets *buckets)
 	buckets->is_complete = bucket == NULL;
 	if (buckets->n > 0)
 		find_others(buckets);
-	buckets->limit =
-		Min(buckets->limit * MTS_BATCH_GROWTH,
-			Min(buckets->source->table->fetch_size, MTS_FIRST_BATCH));
 	MemoryContextSwitchTo(old);
 	return buckets->n > 0;
 }
@@ -331,7 +328,6 @@ mts_first_buckets_begin(MtsBucketSource *source, const bson_t *terms)
 	buckets->memory = AllocSetContextCreate(CurrentMemoryContext,
 											"mongo_ts_fdw first buckets",
 											ALLOCSET_DEFAULT_SIZES);
-	buckets->limit = find.first_batch;
 	buckets->cursor =
 		mts_source_cursor(source, source->table->collection, &find);
 	return buckets;

@@ -41,7 +41,7 @@ struct MtsMerge
 	 */
 	MtsTime frontier;
 	bool frontier_is_null;
-	MtsTime next_frontier; /* the same without the last bucket read */
+	MtsTime next_frontier; /* the frontier without the last bucket read */
 	bool is_at_end;        /* there are no unread buckets */
 
 	/* of runs that have outgrown memory */

@@ -34,7 +34,9 @@
 #define SAMPLED_IDS_PER_SHARE 16
 #define NCOUNTERS ((int) (sizeof(MtsCounters) / sizeof(int64)))
 
-/* Followed by the BSON of an array of shares: {c: collection, t: terms} */
+/*
+ * Followed by the BSON of the shares, an array of {c: collection, t: terms}.
+ */
 struct MtsShares
 {
 	pg_atomic_uint32 next; /* the next part to claim */
@@ -48,9 +50,9 @@ struct MtsShares
 /* ---- Shares between values ---------------------------------------------- */
 
 /*
- * Return the class of values that MongoDB compares with this one: all numbers, or the
- * values of its type.  0 if no share can begin at the value, because it is
- * null or NaN or has a rare type.
+ * Return the class of values that MongoDB compares with this one: all
+ * numbers, or the values of its type.  0 if no share can begin at the value,
+ * because it is null or NaN or has a rare type.
  */
 static int
 class_of(const bson_iter_t *value)

@@ -249,7 +249,7 @@ claim(MtsBucketSource *source)
 	uint32 part = list_length(source->claimed);
 	MemoryContext old;
 
-	/* the first test keeps the number from wrapping around */
+	/* the first comparison keeps the number from wrapping around */
 	if (source->shared && pg_atomic_read_u32(source->shared) < n)
 		part = pg_atomic_fetch_add_u32(source->shared, 1);
 	else if (source->shared)
@@ -276,10 +276,13 @@ begin_part(MtsBucketSource *source, double sample)
 		list_nth(source->parts, list_nth_int(source->claimed, source->next++));
 	mts_part_reader_begin(source->reader, part, sample);
 	source->collection = part->collection;
-	old = MemoryContextSwitchTo(GetMemoryChunkContext(source));
-	source->read =
-		list_append_unique_ptr(source->read, (void *) part->collection);
-	MemoryContextSwitchTo(old);
+	if (!source->shares)
+	{
+		old = MemoryContextSwitchTo(GetMemoryChunkContext(source));
+		source->read =
+			list_append_unique_ptr(source->read, (void *) part->collection);
+		MemoryContextSwitchTo(old);
+	}
 	return true;
 }
 

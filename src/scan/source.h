@@ -66,7 +66,7 @@ typedef struct MtsBucketSource
 	MtsPartReader *reader;           /* of the current part */
 	const MtsCollection *collection; /* of the last bucket */
 	const bson_t *returned; /* the next bucket, read before; or NULL */
-	List *read; /* the collections of all parts so far, in any execution */
+	List *read; /* the collections that were read in any execution */
 } MtsBucketSource;
 
 extern MtsBucketSource *mts_source_new(MtsTable *table, Oid userid,

@@ -1071,7 +1071,7 @@ check_index(Check *check, const MtsCollections *collections)
 {
 	const MtsTable *table = check->table;
 	bson_t *index = mts_document_new();
-	bson_t *any = mts_document_new(); /* the same, but not unique */
+	bson_t *any = mts_document_new(); /* index, but not unique */
 	const MtsNative *native = mts_native_describe(table, GetUserId());
 	const char *name =
 		native ? mts_index_describe_native(table, native, NIL, index)
