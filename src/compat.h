@@ -404,6 +404,18 @@ mts_input_softly(FmgrInfo *input, char *text, Oid ioparam, int32 typmod,
 #define mts_transaction_timed_out false
 #endif
 
+/* Flags of interrupts that 15 does not have */
+#if PG_VERSION_NUM >= 170000
+#include "replication/logicalworker.h"
+#define mts_other_interrupt_pending \
+	(TransactionTimeoutPending || ParallelApplyMessagePending)
+#elif PG_VERSION_NUM >= 160000
+#include "replication/logicalworker.h"
+#define mts_other_interrupt_pending ParallelApplyMessagePending
+#else
+#define mts_other_interrupt_pending false
+#endif
+
 /* libpq/libpq.h declares it, but includes headers that packages may lack. */
 extern bool pq_check_connection(void);
 

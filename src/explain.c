@@ -237,6 +237,25 @@ explain_counters(const MtsCounters *counters, ExplainState *es)
 	ExplainPropertyInteger("Round Trips", NULL, counters->round_trips, es);
 }
 
+/* Show how the points of buckets were read, unless none were. */
+static void
+explain_reader(const MtsCounters *counters, ExplainState *es)
+{
+	const char *reader;
+
+	if (counters->by_columns > 0 && counters->by_points > 0)
+		reader = psprintf("columns of " INT64_FORMAT
+						  " buckets, points of " INT64_FORMAT,
+						  counters->by_columns, counters->by_points);
+	else if (counters->by_columns > 0)
+		reader = "columns";
+	else if (counters->by_points > 0)
+		reader = "points";
+	else
+		return;
+	ExplainPropertyText("Reader", reader, es);
+}
+
 /*
  * mts_explain_is_known
  *		Tell whether the query of a scan can be made without running the plan.
@@ -346,6 +365,8 @@ mts_explain_scan(MtsScan *scan, ExplainState *es)
 	explain_collections(scan, es);
 	if (es->analyze)
 		explain_counters(scan->counters, es);
+	if (es->analyze && es->verbose)
+		explain_reader(scan->counters, es);
 }
 
 /* Show the keys of the series whose first rows a scan returns. */
@@ -453,10 +474,27 @@ explain_aggregate(const ForeignScanState *node, const MtsScan *scan,
 							   scan->counters->removed, es);
 }
 
-/*
- * Show how many buckets have been aggregated from their pre-aggregates or, if
- * a table declares some, why they are not used.
- */
+/* Show how many buckets or parts were aggregated in each way. */
+static void
+explain_ways(const MtsCounters *counters, ExplainState *es)
+{
+	static const struct
+	{
+		const char *label;
+		const char *unit;
+	} ways[MTS_NWAYS] =
+		{[MTS_WAY_COUNT] = {"Aggregated by MongoDB's Count", "parts"},
+		 [MTS_WAY_PREAGGREGATES] = {"Aggregated by Pre-aggregates", "buckets"},
+		 [MTS_WAY_COLUMNS] = {"Aggregated by Columns", "buckets"},
+		 [MTS_WAY_POINTS] = {"Aggregated by Points", "buckets"}};
+
+	for (int i = 0; i < MTS_NWAYS; i++)
+		if (counters->answered[i] > 0 || es->format != EXPLAIN_FORMAT_TEXT)
+			ExplainPropertyInteger(ways[i].label, ways[i].unit,
+								   counters->answered[i], es);
+}
+
+/* Show why pre-aggregates that a table declares are not used. */
 static void
 explain_preaggregates(const MtsScan *scan, ExplainState *es)
 {
@@ -464,12 +502,8 @@ explain_preaggregates(const MtsScan *scan, ExplainState *es)
 	const char *problem =
 		query ? query->headers_problem : scan->spec.headers_problem;
 
-	if (es->analyze && query && query->content == MTS_CONTENT_HEADERS)
-		ExplainPropertyInteger("Pre-aggregates", "buckets",
-							   scan->counters->answered, es);
-	else if (problem && (!query || query->is_possible) &&
-			 !scan->table->native &&
-			 mts_preaggregate_is_declared(&scan->table->layout))
+	if (problem && (!query || query->is_possible) && !scan->table->native &&
+		mts_preaggregate_is_declared(&scan->table->layout))
 		ExplainPropertyText("Pre-aggregates",
 							psprintf("not used: %s", problem), es);
 }
@@ -488,5 +522,7 @@ mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	if (mts_explain_is_known(node, scan))
 		mts_scan_prepare(scan);
 	mts_explain_scan(scan, es);
+	if (is_aggregate && es->analyze)
+		explain_ways(scan->counters, es);
 	explain_preaggregates(scan, es);
 }

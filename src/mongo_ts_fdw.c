@@ -29,6 +29,7 @@
 #include "plan/pathkeys.h"
 #include "plan/plan.h"
 #include "pushdown/qual.h"
+#include "scan/bucket.h"
 
 MTS_MODULE_MAGIC;
 
@@ -64,6 +65,11 @@ _PG_init(void)
 		"mongo_ts_fdw.enable_preaggregates",
 		"Enables scans to use the pre-aggregates of buckets.", NULL,
 		&mts_enable_preaggregates, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL,
+		NULL);
+	DefineCustomBoolVariable(
+		"mongo_ts_fdw.enable_column_reader",
+		"Enables scans to read all points of a bucket at once.", NULL,
+		&mts_enable_column_reader, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL,
 		NULL);
 	DefineCustomIntVariable(
 		"mongo_ts_fdw.processors",

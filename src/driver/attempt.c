@@ -10,7 +10,7 @@
  * unless a member had less time to answer than the URI gives it.
  *
  * A call is sent again if the connection was lost, or if the server's code is
- * one of an election: server_error.c lists the codes.  It must have the same
+ * one of an election: server_error.c decides that.  It must have the same
  * effect whether it is sent once or twice.  A read has that property.  So has
  * a write that the server recognises by the number of its session; see bulk.c.
  */
@@ -401,17 +401,6 @@ refuses_collation(const MtsAttempt *attempt, const bson_error_t *error)
 		   strstr(error->message, "collation");
 }
 
-/* Tell whether an error may be gone when the call is sent again. */
-static bool
-is_temporary(const MtsAttempt *attempt, const bson_error_t *error)
-{
-	if (error->domain == MONGOC_ERROR_SERVER)
-		return mts_server_error_is_election(error->code);
-	if (error->domain == MONGOC_ERROR_WRITE_CONCERN)
-		return mts_server_error_ends_wait(error->code);
-	return mts_connection_is_lost(attempt->connection, error);
-}
-
 /*
  * mts_attempt_should_repeat
  *		Tell whether to repeat a call that has failed with this error.
@@ -422,6 +411,10 @@ bool
 mts_attempt_should_repeat(MtsAttempt *attempt, const bson_error_t *error)
 {
 	MtsConnection *connection = attempt->connection;
+	MtsDecision decision =
+		mts_server_error_decide(connection, error,
+								attempt->is_write ? MTS_PHASE_WRITE
+												  : MTS_PHASE_READ);
 
 	if (refuses_collation(attempt, error))
 	{
@@ -435,7 +428,7 @@ mts_attempt_should_repeat(MtsAttempt *attempt, const bson_error_t *error)
 		attempt->expiry = selection_expiry(connection);
 	attempt->has_failed = true;
 	return attempt->is_repeatable && attempt->server.is_replicated &&
-		   may_go_on(attempt) && is_temporary(attempt, error);
+		   may_go_on(attempt) && mts_server_error_asks_primary(decision);
 }
 
 /*

@@ -16,8 +16,8 @@
  *
  * Writes are sent unordered, and sorted by bucket, so that sessions which
  * write the same buckets wait for each other instead of deadlocking.  A write
- * is sent again when another session was in its way: its code has the rule
- * MTS_RETRY_WRITE, or an upsert found a duplicate key.  A write that is
+ * is sent again when another session was in its way: server_error.c decides
+ * that by its code, or an upsert found a duplicate key.  A write that is
  * refused for good raises an error, which counts the points that were not
  * stored.  A new bucket is inserted first, and updated if it exists already.
  *
@@ -183,29 +183,8 @@ record_outcome(MtsBulk *bulk, bool is_unknown)
 static bool
 may_be_done(const MtsBulk *bulk, const bson_error_t *error)
 {
-	bool is_refusal = error->domain == MONGOC_ERROR_SERVER;
-
-	if (is_refusal || error->domain == MONGOC_ERROR_WRITE_CONCERN)
-		switch (mts_server_error(error->code).retry)
-		{
-			case MTS_RETRY_AFTER_ELECTION:
-				return true;
-			case MTS_RETRY_UNSAFE:
-				return is_refusal;
-			case MTS_RETRY_ON_PRIMARY:
-				return !is_refusal;
-			default:
-				return false;
-		}
-	/* an error of connecting precedes the command */
-	return mts_connection_is_lost(bulk->connection, error) &&
-		   error->domain != MONGOC_ERROR_SERVER_SELECTION &&
-		   !(error->domain == MONGOC_ERROR_CLIENT &&
-			 error->code < MONGOC_ERROR_STREAM_NOT_ESTABLISHED) &&
-		   !(error->domain == MONGOC_ERROR_STREAM &&
-			 (error->code == MONGOC_ERROR_STREAM_CONNECT ||
-			  error->code == MONGOC_ERROR_STREAM_NOT_ESTABLISHED ||
-			  error->code == MONGOC_ERROR_STREAM_NAME_RESOLUTION));
+	return mts_server_error_may_be_done(
+		mts_server_error_decide(bulk->connection, error, MTS_PHASE_WRITE));
 }
 
 /* Raise the error of a write to a view of MongoDB. */
@@ -446,6 +425,13 @@ read_refusal(const bson_iter_t *element)
 	return refusal;
 }
 
+/* Tell what a refusal of one of the writes of a part means. */
+static MtsPhase
+phase_of(const MtsRound *round)
+{
+	return round->in_transaction ? MTS_PHASE_TRANSACTION : MTS_PHASE_OPERATION;
+}
+
 /*
  * Record which of a command's n writes its reply refuses.
  *
@@ -468,7 +454,8 @@ record_refusals(MtsRound *round, MtsOp *const *ops, int n, const bson_t *reply,
 		Refusal refusal = read_refusal(&elements);
 		uint32 code = (uint32) refusal.code;
 
-		if (mts_server_error_is_election(code))
+		if (mts_server_error_asks_primary(
+				mts_server_error_decide_code(code, phase_of(round))))
 		{
 			bson_set_error(error, MONGOC_ERROR_SERVER, code,
 						   "the writes were interrupted");
@@ -800,13 +787,19 @@ record_abort(MtsOp *const *ops, int n, int nall, const bson_error_t *error)
 		ops[i]->is_aborted = true;
 }
 
+/* Decide what to do after an error of a transaction's command. */
+static MtsDecision
+decide(const MtsBulk *bulk, const bson_error_t *error)
+{
+	return mts_server_error_decide(bulk->connection, error,
+								   MTS_PHASE_TRANSACTION);
+}
+
 /* Tell whether a command failed for its connection or an election. */
 static bool
 is_interrupted(const MtsBulk *bulk, const bson_error_t *error)
 {
-	return error->domain == MONGOC_ERROR_SERVER
-			   ? mts_server_error_is_election(error->code)
-			   : mts_connection_is_lost(bulk->connection, error);
+	return decide(bulk, error) == MTS_AGAIN_ON_PRIMARY;
 }
 
 /* Count the n writes of a part that are not refused as done. */
@@ -879,21 +872,6 @@ commit_part(MtsRound *round, MtsOp *const *ops, int n, bson_error_t *error)
 	return outcome;
 }
 
-/* Tell whether the abortion of a transaction has a remedy. */
-static bool
-should_begin_again(const bson_error_t *error)
-{
-	switch (mts_server_error(error->code).retry)
-	{
-		case MTS_RETRY_WRITE:
-		case MTS_RETRY_PLAIN:
-		case MTS_RETRY_IN_PARTS:
-			return true;
-		default:
-			return false;
-	}
-}
-
 /*
  * Abort the transaction of a part, because one of its writes has found no
  * document, and do no more writes of the call.
@@ -963,7 +941,7 @@ send_transaction(MtsRound *round, MtsOp *const *ops, int n, int nall)
 			break;
 		(void) begin_transaction(round, ops, n);
 	}
-	if (error.domain != 0 && !should_begin_again(&error))
+	if (error.domain != 0 && decide(bulk, &error) == MTS_GIVE_UP)
 		raise_command_failure(bulk, &error);
 	record_abort(ops, n, nall, &error);
 	return false;
@@ -978,7 +956,8 @@ may_repeat(const MtsRound *round, uint32 code)
 {
 	const MtsBulk *bulk = round->bulk;
 
-	if (mts_server_error(code).retry == MTS_RETRY_PLAIN)
+	if (mts_server_error_decide_code(code, MTS_PHASE_TRANSACTION) ==
+		MTS_AGAIN_PLAIN)
 		return !bulk->requires_xact && mts_xact_restart(bulk->connection);
 	/* another session has created a collection */
 	if (code == MTS_CODE_SNAPSHOT_UNAVAILABLE)
@@ -1022,8 +1001,8 @@ send_in_xact(MtsRound *round)
 			 mts_xact_should_repeat(&round->attempt, 0, &error) &&
 			 mts_attempt_try_select_server(&round->attempt, &error));
 	if (!may_repeat(round, refused ? (uint32) refused->code : error.code) ||
-		(!refused &&
-		 (is_interrupted(bulk, &error) || !should_begin_again(&error))))
+		(!refused && (is_interrupted(bulk, &error) ||
+					  decide(bulk, &error) == MTS_GIVE_UP)))
 	{
 		if (!refused)
 			mts_xact_report_failure(connection, make_message(bulk), &error);
@@ -1104,16 +1083,15 @@ await_retries(const MtsBulk *bulk)
 static bool
 should_send_again(const MtsRound *round, MtsOp *op)
 {
-	MtsRetryRule rule = mts_server_error((uint32) op->code).retry;
+	MtsDecision decision =
+		mts_server_error_decide_code((uint32) op->code, phase_of(round));
 
 	/* the bucket exists by now, so the upsert updates it */
 	if (op->code == MTS_CODE_DUPLICATE_KEY)
 		return op->kind == MTS_OP_UPSERT &&
 			   (op->new_bucket || ++op->duplicates < MTS_MAX_DUPLICATES);
-	return rule == MTS_RETRY_WRITE ||
-		   (round->in_transaction && rule == MTS_RETRY_PLAIN) ||
-		   (round->in_transaction && rule == MTS_RETRY_IN_PARTS &&
-			!round->joins_xact);
+	return decision != MTS_GIVE_UP &&
+		   !(decision == MTS_AGAIN_IN_PARTS && round->joins_xact);
 }
 
 /* Make the update of a bucket that was to be inserted. */
@@ -1133,16 +1111,17 @@ assume_existing(MtsOp *op)
 static bool
 adapt_to_refusal(MtsRound *round, const MtsOp *op, int tries)
 {
-	MtsRetryRule rule = mts_server_error((uint32) op->code).retry;
+	MtsDecision decision =
+		mts_server_error_decide_code((uint32) op->code, MTS_PHASE_TRANSACTION);
 	MtsBulk *bulk = round->bulk;
 	bool is_slow = bson_get_monotonic_time() > round->begin + TIME_UNTIL_PARTS;
 
-	if (rule == MTS_RETRY_PLAIN)
+	if (decision == MTS_AGAIN_PLAIN)
 		bulk->is_atomic = bulk->joins_xact = false;
-	else if (!round->joins_xact && (rule == MTS_RETRY_IN_PARTS ||
+	else if (!round->joins_xact && (decision == MTS_AGAIN_IN_PARTS ||
 									(is_slow && tries >= TRIES_UNTIL_PARTS)))
 		bulk->most_writes = Max(round->part / 2, 1);
-	return rule == MTS_RETRY_WRITE;
+	return decision == MTS_AGAIN_LATER;
 }
 
 /*

@@ -3,13 +3,12 @@
  *		The error codes of MongoDB's server that this extension knows.
  *
  * This is the only list of codes.  Each has the SQLSTATE and the hint of the
- * error that report.c raises, and a rule for sending the command again.  To
- * have a command repeated for another code, add it here with one of the rules
- * of server_error.h.  attempt.c applies them to commands.  bulk.c repeats
- * single writes of a command, and transactions.
+ * error that report.c raises, and a kind.  A table then says for each kind
+ * whether to send a read, a write, or a transaction again.  It is the only
+ * place that decides that.  docs/transactions.md prints it.
  *
- * Errors of the connection have no code of the server's.  They are the matter
- * of mts_connection_is_lost().
+ * A duplicate key and a snapshot that is not available have further remedies,
+ * which bulk.c and cursor.c know.
  */
 #include "driver/server_error.h"
 
@@ -40,92 +39,98 @@
 /* Without an SQLSTATE it is ERRCODE_FDW_ERROR. */
 static const MtsServerError errors[] = {
 	/* elections and restarts, as in the specification of MongoDB's drivers */
-	{6, MTS_RETRY_AFTER_ELECTION},     /* HostUnreachable */
-	{7, MTS_RETRY_AFTER_ELECTION},     /* HostNotFound */
-	{89, MTS_RETRY_AFTER_ELECTION},    /* NetworkTimeout */
-	{91, MTS_RETRY_AFTER_ELECTION},    /* ShutdownInProgress */
-	{189, MTS_RETRY_AFTER_ELECTION},   /* PrimarySteppedDown */
-	{9001, MTS_RETRY_AFTER_ELECTION},  /* SocketException */
-	{10107, MTS_RETRY_ON_PRIMARY},     /* NotWritablePrimary */
-	{11600, MTS_RETRY_AFTER_ELECTION}, /* InterruptedAtShutdown */
-	{11602, MTS_RETRY_AFTER_ELECTION}, /* InterruptedDueToReplStateChange */
-	{13435, MTS_RETRY_ON_PRIMARY},     /* NotPrimaryNoSecondaryOk */
-	{13436, MTS_RETRY_AFTER_ELECTION}, /* NotPrimaryOrSecondary */
+	{6, MTS_ERROR_ELECTION},        /* HostUnreachable */
+	{7, MTS_ERROR_ELECTION},        /* HostNotFound */
+	{89, MTS_ERROR_ELECTION},       /* NetworkTimeout */
+	{91, MTS_ERROR_ELECTION},       /* ShutdownInProgress */
+	{189, MTS_ERROR_ELECTION},      /* PrimarySteppedDown */
+	{9001, MTS_ERROR_ELECTION},     /* SocketException */
+	{10107, MTS_ERROR_NOT_PRIMARY}, /* NotWritablePrimary */
+	{11600, MTS_ERROR_ELECTION},    /* InterruptedAtShutdown */
+	{11602, MTS_ERROR_ELECTION},    /* InterruptedDueToReplStateChange */
+	{13435, MTS_ERROR_NOT_PRIMARY}, /* NotPrimaryNoSecondaryOk */
+	{13436, MTS_ERROR_ELECTION},    /* NotPrimaryOrSecondary */
 
 	/* other sessions */
-	{MTS_CODE_WRITE_CONFLICT, MTS_RETRY_WRITE,
+	{MTS_CODE_WRITE_CONFLICT, MTS_ERROR_CONFLICT,
 	 ERRCODE_T_R_SERIALIZATION_FAILURE, CONFLICT_HINT},
-	{16908292, MTS_RETRY_WRITE}, /* DocumentDB: deadlock detected */
-	{16777284, MTS_RETRY_WRITE}, /* DocumentDB: could not serialize access */
+	/* DocumentDB: deadlock detected */
+	{16908292, MTS_ERROR_CONFLICT},
+	/* DocumentDB: could not serialize access */
+	{16777284, MTS_ERROR_CONFLICT},
 
 	/* transactions */
-	{24, MTS_RETRY_WRITE, /* LockTimeout */
+	{24, MTS_ERROR_CONFLICT, /* LockTimeout */
 	 ERRCODE_T_R_SERIALIZATION_FAILURE, CONFLICT_HINT},
-	{MTS_CODE_NO_SUCH_TRANSACTION, MTS_RETRY_WRITE,
+	{MTS_CODE_NO_SUCH_TRANSACTION, MTS_ERROR_CONFLICT,
 	 ERRCODE_T_R_SERIALIZATION_FAILURE, ABORTED_HINT},
-	{MTS_CODE_NOT_IN_TRANSACTION, MTS_RETRY_PLAIN,
+	{MTS_CODE_NOT_IN_TRANSACTION, MTS_ERROR_EXCLUDED,
 	 ERRCODE_FEATURE_NOT_SUPPORTED, NO_TRANSACTION_HINT},
-	{50791, MTS_RETRY_PLAIN, /* the same of a system collection */
+	{50791, MTS_ERROR_EXCLUDED, /* the same of a system collection */
 	 ERRCODE_FEATURE_NOT_SUPPORTED, NO_TRANSACTION_HINT},
-	{290, MTS_RETRY_IN_PARTS, /* TransactionExceededLifetimeLimitSeconds */
+	{290, MTS_ERROR_TOO_MUCH, /* TransactionExceededLifetimeLimitSeconds */
 	 ERRCODE_PROGRAM_LIMIT_EXCEEDED, PARTS_HINT},
-	{388, MTS_RETRY_IN_PARTS, /* TransactionTooLargeForCache */
+	{388, MTS_ERROR_TOO_MUCH, /* TransactionTooLargeForCache */
 	 ERRCODE_PROGRAM_LIMIT_EXCEEDED, PARTS_HINT},
+
+	{MTS_CODE_TRANSACTION_TOO_OLD, MTS_ERROR_ENDED}, /* it is forgotten */
 
 	/* time limits, and killOp */
-	{50, MTS_RETRY_UNSAFE, /* MaxTimeMSExpired */
+	{50, MTS_ERROR_ENDED, /* MaxTimeMSExpired */
 	 ERRCODE_QUERY_CANCELED},
-	{202, MTS_RETRY_UNSAFE},   /* NetworkInterfaceExceededTimeLimit */
-	{262, MTS_RETRY_UNSAFE},   /* ExceededTimeLimit */
-	{279, MTS_RETRY_UNSAFE},   /* ClientDisconnect */
-	{11601, MTS_RETRY_UNSAFE}, /* Interrupted */
+	{202, MTS_ERROR_ENDED},   /* NetworkInterfaceExceededTimeLimit */
+	{262, MTS_ERROR_ENDED},   /* ExceededTimeLimit */
+	{279, MTS_ERROR_ENDED},   /* ClientDisconnect */
+	{11601, MTS_ERROR_ENDED}, /* Interrupted */
 
 	/* refusals */
-	{MTS_CODE_UNAUTHORIZED, MTS_RETRY_NEVER, ERRCODE_INSUFFICIENT_PRIVILEGE,
+	{MTS_CODE_UNAUTHORIZED, MTS_ERROR_REFUSAL, ERRCODE_INSUFFICIENT_PRIVILEGE,
 	 "The MongoDB user of the user mapping needs role \"read\" for queries, and \"readWrite\" for writes. Create a user mapping if there is none."},
-	{MTS_CODE_AUTHENTICATION_FAILED, MTS_RETRY_NEVER,
+	{MTS_CODE_AUTHENTICATION_FAILED, MTS_ERROR_REFUSAL,
 	 ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,
 	 "Check the user name and password of the user mapping, and "
 	 "\"authSource\" in option \"uri\"."},
-	{20, MTS_RETRY_NEVER, /* IllegalOperation, as on a capped collection */
+	{20, MTS_ERROR_REFUSAL, /* IllegalOperation, as on a capped collection */
 	 ERRCODE_FEATURE_NOT_SUPPORTED},
-	{26, MTS_RETRY_NEVER, /* NamespaceNotFound */
+	{26, MTS_ERROR_REFUSAL, /* NamespaceNotFound */
 	 ERRCODE_FDW_TABLE_NOT_FOUND},
-	{43, MTS_RETRY_NEVER, /* CursorNotFound */
+	{43, MTS_ERROR_REFUSAL, /* CursorNotFound */
 	 ERRCODE_FDW_UNABLE_TO_CREATE_EXECUTION,
 	 "The server has dropped the cursor; run the query again."},
 	/* the update of a bucket checks its attributes in this way */
-	{MTS_CODE_IMMUTABLE_FIELD, MTS_RETRY_NEVER,
+	{MTS_CODE_IMMUTABLE_FIELD, MTS_ERROR_REFUSAL,
 	 ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION, MTS_ATTRIBUTE_HINT},
-	{72, MTS_RETRY_NEVER, /* InvalidOptions */
+	{72, MTS_ERROR_REFUSAL, /* InvalidOptions */
 	 ERRCODE_FEATURE_NOT_SUPPORTED},
-	{85, MTS_RETRY_NEVER, /* IndexOptionsConflict */
+	{85, MTS_ERROR_REFUSAL, /* IndexOptionsConflict */
 	 ERRCODE_DUPLICATE_OBJECT, INDEX_CONFLICT_HINT},
-	{86, MTS_RETRY_NEVER, /* IndexKeySpecsConflict */
+	{86, MTS_ERROR_REFUSAL, /* IndexKeySpecsConflict */
 	 ERRCODE_DUPLICATE_OBJECT, INDEX_CONFLICT_HINT},
-	{121, MTS_RETRY_NEVER, /* DocumentValidationFailure */
+	{121, MTS_ERROR_REFUSAL, /* DocumentValidationFailure */
 	 ERRCODE_CHECK_VIOLATION},
-	{MTS_CODE_VIEW, MTS_RETRY_NEVER, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+	{MTS_CODE_VIEW, MTS_ERROR_REFUSAL,
+	 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
 	 "Declare a foreign table for the collection that the view reads, and write to that table."},
-	{167, MTS_RETRY_NEVER, /* OptionNotSupportedOnView */
+	{167, MTS_ERROR_REFUSAL, /* OptionNotSupportedOnView */
 	 ERRCODE_FEATURE_NOT_SUPPORTED,
 	 "Create the view without a collation; queries compare text byte by byte."},
 	/* cursor.c repeats the read that chooses the moment of its statement */
-	{MTS_CODE_SNAPSHOT_TOO_OLD, MTS_RETRY_NEVER, MTS_ERRCODE_SNAPSHOT_TOO_OLD,
+	{MTS_CODE_SNAPSHOT_TOO_OLD, MTS_ERROR_REFUSAL,
+	 MTS_ERRCODE_SNAPSHOT_TOO_OLD,
 	 "The statement, or its transaction, has lasted longer than the server keeps its history (minSnapshotHistoryWindowInSeconds). Run it again, or set option \"consistency\" of the foreign table to \"none\"."},
-	{MTS_CODE_SNAPSHOT_UNAVAILABLE, MTS_RETRY_WRITE,
+	{MTS_CODE_SNAPSHOT_UNAVAILABLE, MTS_ERROR_CONFLICT,
 	 ERRCODE_T_R_SERIALIZATION_FAILURE,
 	 "A collection was created or changed after the statement, or its transaction, began to read. Run it again."},
-	{10003, MTS_RETRY_NEVER, /* CannotGrowDocumentInCappedNamespace */
+	{10003, MTS_ERROR_REFUSAL, /* CannotGrowDocumentInCappedNamespace */
 	 ERRCODE_FEATURE_NOT_SUPPORTED},
-	{MTS_CODE_TOO_LARGE, MTS_RETRY_NEVER, /* BSONObjectTooLarge */
+	{MTS_CODE_TOO_LARGE, MTS_ERROR_REFUSAL, /* BSONObjectTooLarge */
 	 ERRCODE_PROGRAM_LIMIT_EXCEEDED, TOO_LARGE_HINT},
-	{17419, MTS_RETRY_NEVER, /* the same of an update's result */
+	{17419, MTS_ERROR_REFUSAL, /* the same of an update's result */
 	 ERRCODE_PROGRAM_LIMIT_EXCEEDED, TOO_LARGE_HINT},
-	{285999133, MTS_RETRY_NEVER, /* the same of DocumentDB */
+	{285999133, MTS_ERROR_REFUSAL, /* the same of DocumentDB */
 	 ERRCODE_PROGRAM_LIMIT_EXCEEDED, TOO_LARGE_HINT},
 	/* bulk.c repeats an upsert that another session's bucket refused */
-	{MTS_CODE_DUPLICATE_KEY, MTS_RETRY_NEVER, ERRCODE_UNIQUE_VIOLATION,
+	{MTS_CODE_DUPLICATE_KEY, MTS_ERROR_REFUSAL, ERRCODE_UNIQUE_VIOLATION,
 	 "Another document has the same values in the fields of a unique index. Check which columns are the table's keys."},
 };
 
@@ -136,7 +141,7 @@ static const MtsServerError errors[] = {
 MtsServerError
 mts_server_error(uint32 code)
 {
-	MtsServerError found = {code, MTS_RETRY_NEVER};
+	MtsServerError found = {code, MTS_ERROR_REFUSAL};
 
 	for (int i = 0; i < lengthof(errors); i++)
 		if (errors[i].code == code)
@@ -146,28 +151,84 @@ mts_server_error(uint32 code)
 	return found;
 }
 
-/*
- * mts_server_error_is_election
- *		Tell whether an election or a restart causes errors with this code.
- */
-bool
-mts_server_error_is_election(uint32 code)
-{
-	MtsRetryRule rule = mts_server_error(code).retry;
+/* What to do after an error of each kind, by what failed */
+static const MtsDecision decisions[][MTS_PHASE_WRITE_CONCERN + 1] = {
+	[MTS_ERROR_REFUSAL] = {MTS_GIVE_UP, MTS_GIVE_UP, MTS_GIVE_UP, MTS_GIVE_UP,
+						   MTS_GIVE_UP, MTS_GIVE_UP},
+	[MTS_ERROR_CONFLICT] = {MTS_GIVE_UP, MTS_GIVE_UP, MTS_AGAIN_LATER,
+							MTS_AGAIN_LATER, MTS_AGAIN_LATER, MTS_GIVE_UP},
+	[MTS_ERROR_EXCLUDED] = {MTS_GIVE_UP, MTS_GIVE_UP, MTS_GIVE_UP,
+							MTS_AGAIN_PLAIN, MTS_AGAIN_PLAIN, MTS_GIVE_UP},
+	[MTS_ERROR_TOO_MUCH] = {MTS_GIVE_UP, MTS_GIVE_UP, MTS_GIVE_UP,
+							MTS_AGAIN_IN_PARTS, MTS_AGAIN_IN_PARTS,
+							/* the time limit also ends the wait of a commit */
+							MTS_AGAIN_IF_KNOWN},
+	[MTS_ERROR_ELECTION] = {MTS_AGAIN_ON_PRIMARY, MTS_AGAIN_IF_KNOWN,
+							MTS_AGAIN_IF_KNOWN, MTS_AGAIN_ON_PRIMARY,
+							MTS_AGAIN_IF_KNOWN, MTS_AGAIN_IF_KNOWN},
+	/* a mongos refuses writes one by one; the primary had begun those that
+	 * miss their write concern */
+	[MTS_ERROR_NOT_PRIMARY] = {MTS_AGAIN_ON_PRIMARY, MTS_AGAIN_ON_PRIMARY,
+							   MTS_AGAIN_IF_KNOWN, MTS_AGAIN_ON_PRIMARY,
+							   MTS_AGAIN_IF_KNOWN, MTS_AGAIN_IF_KNOWN},
+	[MTS_ERROR_ENDED] = {MTS_GIVE_UP, MTS_UNKNOWN_OUTCOME, MTS_GIVE_UP,
+						 MTS_GIVE_UP, MTS_UNKNOWN_OUTCOME, MTS_GIVE_UP},
+	[MTS_ERROR_LOST] = {MTS_AGAIN_ON_PRIMARY, MTS_AGAIN_IF_KNOWN,
+						MTS_AGAIN_IF_KNOWN, MTS_AGAIN_ON_PRIMARY,
+						MTS_AGAIN_IF_KNOWN, MTS_AGAIN_IF_KNOWN},
+	[MTS_ERROR_UNSENT] = {MTS_AGAIN_ON_PRIMARY, MTS_AGAIN_ON_PRIMARY,
+						  MTS_AGAIN_ON_PRIMARY, MTS_AGAIN_ON_PRIMARY,
+						  MTS_AGAIN_ON_PRIMARY, MTS_AGAIN_IF_KNOWN},
+};
 
-	return rule == MTS_RETRY_AFTER_ELECTION || rule == MTS_RETRY_ON_PRIMARY;
+/*
+ * mts_server_error_decide_code
+ *		Decide what to do after an error of the server's with a code.
+ */
+MtsDecision
+mts_server_error_decide_code(uint32 code, MtsPhase phase)
+{
+	return decisions[mts_server_error(code).kind][phase];
+}
+
+/* Find the kind of an error that is not the server's. */
+static MtsErrorKind
+kind_of_loss(const MtsConnection *connection, const bson_error_t *error)
+{
+	if (!mts_connection_is_lost(connection, error))
+		return MTS_ERROR_REFUSAL;
+	switch (error->domain)
+	{
+		case MONGOC_ERROR_SERVER_SELECTION:
+			return MTS_ERROR_UNSENT;
+		case MONGOC_ERROR_CLIENT:
+			return error->code < MONGOC_ERROR_STREAM_NOT_ESTABLISHED
+					   ? MTS_ERROR_UNSENT
+					   : MTS_ERROR_LOST;
+		case MONGOC_ERROR_STREAM:
+			return error->code == MONGOC_ERROR_STREAM_CONNECT ||
+						   error->code ==
+							   MONGOC_ERROR_STREAM_NOT_ESTABLISHED ||
+						   error->code == MONGOC_ERROR_STREAM_NAME_RESOLUTION
+					   ? MTS_ERROR_UNSENT
+					   : MTS_ERROR_LOST;
+		default:
+			return MTS_ERROR_LOST;
+	}
 }
 
 /*
- * mts_server_error_ends_wait
- *		Tell whether waiting for the members again repairs a write concern
- *		error with this code.
- *
- * The time limit of a transaction also ends the wait of its commit.
+ * mts_server_error_decide
+ *		Decide what to do after an error of a connection.
  */
-bool
-mts_server_error_ends_wait(uint32 code)
+MtsDecision
+mts_server_error_decide(const MtsConnection *connection,
+						const bson_error_t *error, MtsPhase phase)
 {
-	return mts_server_error_is_election(code) ||
-		   mts_server_error(code).retry == MTS_RETRY_IN_PARTS;
+	if (error->domain == MONGOC_ERROR_SERVER)
+		return mts_server_error_decide_code(error->code, phase);
+	if (error->domain == MONGOC_ERROR_WRITE_CONCERN)
+		return mts_server_error_decide_code(error->code,
+											MTS_PHASE_WRITE_CONCERN);
+	return decisions[kind_of_loss(connection, error)][phase];
 }

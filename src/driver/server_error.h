@@ -5,7 +5,7 @@
 #ifndef MTS_SERVER_ERROR_H
 #define MTS_SERVER_ERROR_H
 
-#include "postgres.h"
+#include "driver/connection.h"
 
 /* Codes that other files name */
 #define MTS_CODE_UNAUTHORIZED 13
@@ -26,43 +26,73 @@
 	"Omit columns with role \"attribute\", or give NULL, to keep the values " \
 	"of the bucket."
 
-/* Whether a command or a write is sent again after an error with a code */
-typedef enum MtsRetryRule
+/* The kind of an error: the row of the table in server_error.c */
+typedef enum MtsErrorKind
 {
-	/* no: the server would refuse it again */
-	MTS_RETRY_NEVER,
+	MTS_ERROR_REFUSAL,     /* the server would refuse it again */
+	MTS_ERROR_CONFLICT,    /* another session was in the way */
+	MTS_ERROR_EXCLUDED,    /* a transaction cannot have it */
+	MTS_ERROR_TOO_MUCH,    /* for a transaction, which was too large or slow */
+	MTS_ERROR_ELECTION,    /* or a restart, which ended it midway */
+	MTS_ERROR_NOT_PRIMARY, /* a secondary refuses it before it begins */
+	MTS_ERROR_ENDED,       /* for good, midway */
+	MTS_ERROR_LOST,        /* the connection was lost before the answer */
+	MTS_ERROR_UNSENT       /* no connection could be made */
+} MtsErrorKind;
 
-	/* the write is: another session was in its way */
-	MTS_RETRY_WRITE,
+/* What failed: the column of the table in server_error.c */
+typedef enum MtsPhase
+{
+	MTS_PHASE_READ,
+	MTS_PHASE_WRITE,        /* a command that writes, without a transaction */
+	MTS_PHASE_OPERATION,    /* one of its writes */
+	MTS_PHASE_TRANSACTION,  /* a command in a transaction, or its write */
+	MTS_PHASE_COMMIT,       /* of a transaction */
+	MTS_PHASE_WRITE_CONCERN /* of a write or a commit that was done */
+} MtsPhase;
 
-	/* the write is, outside of a transaction, which cannot have it */
-	MTS_RETRY_PLAIN,
+/* What to do after an error */
+typedef enum MtsDecision
+{
+	/* It was not done. */
+	MTS_GIVE_UP,
+	MTS_AGAIN_LATER,      /* send it again after other sessions */
+	MTS_AGAIN_PLAIN,      /* or without a transaction */
+	MTS_AGAIN_IN_PARTS,   /* or less of it in a transaction */
+	MTS_AGAIN_ON_PRIMARY, /* or to the server that is selected next */
 
-	/* the transaction is, in parts: it was too large or took too long */
-	MTS_RETRY_IN_PARTS,
-
-	/* the command is, if it has the same effect twice as once: an election or
-	 * a restart ended it, and it may have been done */
-	MTS_RETRY_AFTER_ELECTION,
-
-	/* likewise, but it was not done: the member has become a secondary, which
-	 * refuses a command before it begins */
-	MTS_RETRY_ON_PRIMARY,
-
-	/* no: it was ended for good midway, so it may have been done in part */
-	MTS_RETRY_UNSAFE
-} MtsRetryRule;
+	/* It may have been done. */
+	MTS_AGAIN_IF_KNOWN, /* send it again to a server that knows what it has
+						 * done; otherwise the outcome is unknown */
+	MTS_UNKNOWN_OUTCOME
+} MtsDecision;
 
 typedef struct MtsServerError
 {
 	uint32 code;
-	MtsRetryRule retry;
+	MtsErrorKind kind;
 	int sqlstate;
 	const char *hint; /* NULL without one */
 } MtsServerError;
 
 extern MtsServerError mts_server_error(uint32 code);
-extern bool mts_server_error_is_election(uint32 code);
-extern bool mts_server_error_ends_wait(uint32 code);
+extern MtsDecision mts_server_error_decide_code(uint32 code, MtsPhase phase);
+extern MtsDecision mts_server_error_decide(const MtsConnection *connection,
+										   const bson_error_t *error,
+										   MtsPhase phase);
+
+/* Tell whether a call that failed may have been done, wholly or in part. */
+static inline bool
+mts_server_error_may_be_done(MtsDecision decision)
+{
+	return decision >= MTS_AGAIN_IF_KNOWN;
+}
+
+/* Tell whether an election or a lost connection is the reason of a failure. */
+static inline bool
+mts_server_error_asks_primary(MtsDecision decision)
+{
+	return decision == MTS_AGAIN_ON_PRIMARY || decision == MTS_AGAIN_IF_KNOWN;
+}
 
 #endif /* MTS_SERVER_ERROR_H */

@@ -71,26 +71,34 @@ mts_transaction_append(MtsTransaction *transaction, bson_t *command)
 	transaction->has_begun = true;
 }
 
+/* Tell whether a reply has one of the labels that servers give to errors. */
+static bool
+has_label(const bson_t *reply, const char *name)
+{
+	bson_iter_t iter, label;
+
+	if (!reply || !bson_iter_init_find(&iter, reply, "errorLabels") ||
+		!BSON_ITER_HOLDS_ARRAY(&iter) || !bson_iter_recurse(&iter, &label))
+		return false;
+	while (bson_iter_next(&label))
+		if (BSON_ITER_HOLDS_UTF8(&label) &&
+			strcmp(bson_iter_utf8(&label, NULL), name) == 0)
+			return true;
+	return false;
+}
+
 /*
  * mts_transaction_classify
  *		Replace the code of an error that the server calls transient, so that
- *		it has a rule: the transaction is sent again.
+ *		the transaction is sent again.
  */
 void
 mts_transaction_classify(const bson_t *reply, bson_error_t *error)
 {
-	bson_iter_t iter, label;
-
-	if (error->domain != MONGOC_ERROR_SERVER || !reply ||
-		mts_server_error(error->code).retry != MTS_RETRY_NEVER ||
-		!bson_iter_init_find(&iter, reply, "errorLabels") ||
-		!BSON_ITER_HOLDS_ARRAY(&iter) || !bson_iter_recurse(&iter, &label))
-		return;
-	while (bson_iter_next(&label))
-		if (BSON_ITER_HOLDS_UTF8(&label) &&
-			strcmp(bson_iter_utf8(&label, NULL),
-				   "TransientTransactionError") == 0)
-			error->code = MTS_CODE_NO_SUCH_TRANSACTION;
+	if (error->domain == MONGOC_ERROR_SERVER &&
+		mts_server_error(error->code).kind == MTS_ERROR_REFUSAL &&
+		has_label(reply, "TransientTransactionError"))
+		error->code = MTS_CODE_NO_SUCH_TRANSACTION;
 }
 
 /* ---- The end ------------------------------------------------------------ */
@@ -161,30 +169,39 @@ prevent_begin(MtsTransaction *transaction, const MtsAttempt *attempt,
 
 	bson_append_int64(command, "txnNumber", -1, transaction->number);
 	/* the server refuses it if it has begun the transaction */
-	return mts_command_send(attempt, transaction->database, command,
-							attempt->connection->session, &reply, error) ||
-		   error->domain == MONGOC_ERROR_WRITE_CONCERN ||
-		   (error->domain == MONGOC_ERROR_SERVER &&
-			error->code != MTS_CODE_UNAUTHORIZED &&
-			!mts_server_error_is_election(error->code));
+	if (mts_command_send(attempt, transaction->database, command,
+						 attempt->connection->session, &reply, error))
+		return true;
+	if (error->domain == MONGOC_ERROR_SERVER)
+		return error->code != MTS_CODE_UNAUTHORIZED &&
+			   mts_server_error_decide_code(error->code, MTS_PHASE_READ) !=
+				   MTS_AGAIN_ON_PRIMARY;
+	return error->domain == MONGOC_ERROR_WRITE_CONCERN;
 }
 
 /*
- * mts_transaction_is_open
- *		Tell whether an error leaves open whether the commit that was sent was
- *		done.
+ * mts_transaction_decide_commit
+ *		Decide what to do after an error of a commit; an error that aborts the
+ *		transaction gets a code that says so.
+ *
+ * A member may not know a transaction that another one has committed.  Then it
+ * does not say that the transaction is aborted.
  */
-bool
-mts_transaction_is_open(const bson_error_t *error)
+MtsDecision
+mts_transaction_decide_commit(const MtsConnection *connection,
+							  const bson_t *reply, bson_error_t *error)
 {
-	if (error->domain == MONGOC_ERROR_WRITE_CONCERN)
-		return mts_server_error_ends_wait(error->code);
-	if (error->domain != MONGOC_ERROR_SERVER)
-		return true;
-	/* another writer has used a later number, and the server has forgotten */
-	return error->code == MTS_CODE_TRANSACTION_TOO_OLD ||
-		   mts_server_error_is_election(error->code) ||
-		   mts_server_error(error->code).retry == MTS_RETRY_UNSAFE;
+	MtsDecision decision =
+		mts_server_error_decide(connection, error, MTS_PHASE_COMMIT);
+
+	if (mts_server_error_may_be_done(decision))
+		return decision;
+	if (error->domain == MONGOC_ERROR_SERVER &&
+		bson_has_field(reply, "writeConcernError") &&
+		!has_label(reply, "TransientTransactionError"))
+		return MTS_UNKNOWN_OUTCOME;
+	mts_transaction_classify(reply, error);
+	return decision;
 }
 
 /*
@@ -199,7 +216,9 @@ MtsOutcome
 mts_transaction_commit(MtsTransaction *transaction, MtsAttempt *attempt,
 					   bson_error_t *error)
 {
+	MtsConnection *connection = attempt->connection;
 	bool is_repeated = transaction->is_in_doubt;
+	MtsDecision decision;
 
 	do
 	{
@@ -217,21 +236,22 @@ mts_transaction_commit(MtsTransaction *transaction, MtsAttempt *attempt,
 			ok = mts_command_send(attempt, "admin",
 								  make_commit(transaction, attempt,
 											  is_repeated),
-								  attempt->connection->session, &reply, error);
+								  connection->session, &reply, error);
 		transaction->commit_is_sent = false;
-		attempt->connection->open_transaction =
-			ok || !mts_transaction_is_open(error) ? 0 : transaction->number;
+		connection->open_transaction = 0;
 		if (ok)
 		{
 			error->domain = 0; /* that of an earlier try */
 			return MTS_COMMITTED;
 		}
-		if (!mts_transaction_is_open(error))
-		{
-			mts_transaction_classify(reply, error);
-			return error->domain == MONGOC_ERROR_WRITE_CONCERN ? MTS_COMMITTED
-															   : MTS_ABORTED;
-		}
+		decision = mts_transaction_decide_commit(connection, reply, error);
+		if (error->domain == MONGOC_ERROR_WRITE_CONCERN &&
+			!mts_server_error_may_be_done(decision))
+			return MTS_COMMITTED;
+		if (error->domain == MONGOC_ERROR_SERVER &&
+			!mts_server_error_may_be_done(decision))
+			return MTS_ABORTED;
+		connection->open_transaction = transaction->number;
 		is_repeated = true;
 	} while (mts_attempt_should_repeat(attempt, error));
 	return MTS_UNKNOWN;

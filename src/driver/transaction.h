@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "driver/attempt.h"
+#include "driver/server_error.h"
 
 /* A transaction, in the session of its connection */
 typedef struct MtsTransaction
@@ -40,7 +41,9 @@ extern void mts_transaction_commit_early(MtsTransaction *transaction,
 extern MtsOutcome mts_transaction_commit(MtsTransaction *transaction,
 										 MtsAttempt *attempt,
 										 bson_error_t *error);
-extern bool mts_transaction_is_open(const bson_error_t *error);
+extern MtsDecision
+mts_transaction_decide_commit(const MtsConnection *connection,
+							  const bson_t *reply, bson_error_t *error);
 extern void mts_transaction_classify(const bson_t *reply, bson_error_t *error);
 
 #endif /* MTS_TRANSACTION_H */

@@ -10,9 +10,12 @@
  */
 #include "driver/wait.h"
 
+#include "access/parallel.h"
 #include "bson/bson.h"
 #include "miscadmin.h"
 #include "storage/procsignal.h"
+#include "tcop/tcopprot.h"
+#include "utils/timeout.h"
 
 #include "compat.h"
 
@@ -61,18 +64,66 @@ absorb_barrier(void)
 	return ok;
 }
 
-/* Tell whether CHECK_FOR_INTERRUPTS() would raise an error. */
+/* Look whether the client is still there, and have it asked again later. */
+static void
+check_client(void)
+{
+	CheckClientConnectionPending = false;
+	if (!pq_check_connection())
+		ClientConnectionLost = true;
+	else if (client_connection_check_interval > 0)
+		enable_timeout_after(CLIENT_CONNECTION_CHECK_TIMEOUT,
+							 client_connection_check_interval);
+}
+
+/* Tell whether a flag of PostgreSQL's says which interrupt is pending. */
+static bool
+is_explained(void)
+{
+	return ProcDiePending || QueryCancelPending || ProcSignalBarrierPending ||
+		   ClientConnectionLost || CheckClientConnectionPending ||
+		   IdleInTransactionSessionTimeoutPending ||
+		   IdleSessionTimeoutPending || IdleStatsUpdateTimeoutPending ||
+		   LogMemoryContextPending || ParallelMessagePending ||
+		   mts_other_interrupt_pending;
+}
+
+/*
+ * Deal with the interrupts that raise no error; what stays pending is another
+ * one.  Returns false if one of them raised an error.
+ *
+ * The signal of a recovery conflict that is lost here is sent again.
+ */
+static bool
+absorb_interrupts(void)
+{
+	if (!ProcSignalBarrierPending && !CheckClientConnectionPending)
+		return true;
+	InterruptPending = false;
+	if (ProcSignalBarrierPending && !absorb_barrier())
+		return false;
+	if (CheckClientConnectionPending)
+		check_client();
+	InterruptPending |= is_explained();
+	return true;
+}
+
+/*
+ * Tell whether CHECK_FOR_INTERRUPTS() would raise an error.
+ *
+ * Since PostgreSQL 17, the flag of a recovery conflict on a standby is not
+ * visible here.  So an interrupt without a visible flag ends the wait, too.
+ */
 static bool
 is_interrupted(void)
 {
 	if (!InterruptPending || InterruptHoldoffCount > 0 || CritSectionCount > 0)
 		return false;
-	if (ProcSignalBarrierPending && !absorb_barrier())
+	if (!absorb_interrupts() || ProcDiePending || ClientConnectionLost ||
+		mts_transaction_timed_out)
 		return true;
-	if (ProcDiePending || ClientConnectionLost || mts_transaction_timed_out ||
-		(QueryCancelPending && QueryCancelHoldoffCount == 0))
-		return true;
-	return CheckClientConnectionPending && !pq_check_connection();
+	return QueryCancelHoldoffCount == 0 &&
+		   (QueryCancelPending || (InterruptPending && !is_explained()));
 }
 
 /*

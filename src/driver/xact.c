@@ -202,15 +202,20 @@ check_promise(const Xact *xact)
 			 "Roll back the transaction. Savepoints can be rolled back under isolation level READ COMMITTED.")));
 }
 
+/* Decide what to do after an error of a transaction's command. */
+static MtsDecision
+decide(const MtsConnection *connection, const bson_error_t *error)
+{
+	return mts_server_error_decide(connection, error, MTS_PHASE_TRANSACTION);
+}
+
 /* Tell whether an error aborts a transaction that could succeed again. */
 static bool
 is_transient(const MtsConnection *connection, const bson_error_t *error)
 {
-	if (error->domain != MONGOC_ERROR_SERVER)
-		return error->domain != MONGOC_ERROR_WRITE_CONCERN &&
-			   mts_connection_is_lost(connection, error);
-	return mts_server_error_is_election(error->code) ||
-		   mts_server_error(error->code).retry == MTS_RETRY_WRITE;
+	MtsDecision decision = decide(connection, error);
+
+	return decision == MTS_AGAIN_LATER || decision == MTS_AGAIN_ON_PRIMARY;
 }
 
 /*
@@ -273,8 +278,7 @@ mts_xact_should_repeat(MtsAttempt *attempt, int tries,
 	if (connection->wait.interrupted || connection->wait.replies.problem ||
 		!is_transient(connection, error) || !mts_xact_may_repeat(connection))
 		return false;
-	if (error->domain != MONGOC_ERROR_SERVER ||
-		mts_server_error_is_election(error->code))
+	if (decide(connection, error) == MTS_AGAIN_ON_PRIMARY)
 		return mts_attempt_should_repeat(attempt, error);
 	if (tries >= MAX_TRIES)
 		return false;
@@ -637,19 +641,6 @@ mts_xact_postpone(MtsConnection *connection, const char *database,
 
 /* ---- Committing --------------------------------------------------------- */
 
-/*
- * Tell whether the reply to a commit leaves open whether it was done.  A
- * member may not know a transaction that another one has committed.  Then it
- * does not say that the transaction is aborted.
- */
-static bool
-is_unknown(const bson_t *reply)
-{
-	return mongoc_error_has_label(reply, "UnknownTransactionCommitResult") ||
-		   (bson_has_field(reply, "writeConcernError") &&
-			!mongoc_error_has_label(reply, "TransientTransactionError"));
-}
-
 /* Raise the error of a commit that may be done. */
 static _Noreturn void
 refuse_commit(Xact *xact, const char *message, const bson_error_t *error)
@@ -683,6 +674,7 @@ static bool
 try_commit(Xact *xact, MtsAttempt *attempt, bson_error_t *error)
 {
 	bool is_open = false, is_done;
+	MtsDecision decision = MTS_GIVE_UP;
 
 	do
 	{
@@ -697,15 +689,17 @@ try_commit(Xact *xact, MtsAttempt *attempt, bson_error_t *error)
 		mts_snapshot_begin_write(xact->connection);
 		is_done = mongoc_client_session_commit_transaction(xact->session,
 														   &reply, error);
-		/* libmongoc labels only some of the errors that leave it open */
-		is_open =
-			!is_done && (is_unknown(&reply) || mts_transaction_is_open(error));
 		if (is_done)
 			mts_snapshot_end_write(xact->connection, &reply);
 		else
-			mts_transaction_classify(&reply, error);
+			decision =
+				mts_transaction_decide_commit(xact->connection, &reply, error);
+		if (is_done || error->domain == MONGOC_ERROR_SERVER)
+			is_open = false;
+		is_open |= !is_done && mts_server_error_may_be_done(decision);
 		bson_destroy(&reply);
-	} while (is_open && mts_attempt_should_repeat(attempt, error));
+	} while (!is_done && mts_server_error_asks_primary(decision) &&
+			 mts_attempt_should_repeat(attempt, error));
 	if (is_open || (!is_done && error->domain == MONGOC_ERROR_WRITE_CONCERN))
 		refuse_commit(xact, attempt->message, error);
 	return is_done;

@@ -205,7 +205,7 @@ mts_scan_set_filter(MtsScan *scan, const bson_t *filter)
 	/* the scan of the statement has warned already */
 	scan->bucket->has_warned = true;
 	/* the changes are found by their slots */
-	scan->bucket->reads_batches = false;
+	scan->bucket->reads_columns = false;
 }
 
 /*
@@ -251,6 +251,18 @@ mts_scan_reset(MtsScan *scan)
 	scan->query = NULL;
 	scan->in_bucket = false;
 	MemoryContextReset(scan->query_context);
+}
+
+/*
+ * mts_scan_restart
+ *		Read the buckets again, by a query that is made anew from the spec.
+ */
+void
+mts_scan_restart(MtsScan *scan)
+{
+	scan->source->repeat_part = scan->source->parallel != NULL;
+	memset(scan->counters->answered, 0, sizeof(scan->counters->answered));
+	mts_scan_reset(scan);
 }
 
 /* mts_scan_end: close the cursor, and warn of names without documents. */

@@ -42,6 +42,7 @@ extern void mts_scan_set_ids(MtsScan *scan, const MtsQuery *query,
 							 const bson_t *ids);
 extern void mts_scan_prepare(MtsScan *scan);
 extern void mts_scan_reset(MtsScan *scan);
+extern void mts_scan_restart(MtsScan *scan);
 extern void mts_scan_end(MtsScan *scan);
 extern MtsBucket *mts_scan_next_bucket(MtsScan *scan);
 extern bool mts_scan_next(MtsScan *scan, TupleTableSlot *slot);

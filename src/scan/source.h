@@ -11,6 +11,16 @@
 #include "scan/query.h"
 #include "table/collections.h"
 
+/* How an aggregation answers a bucket; see agg/agg_answer.c */
+typedef enum MtsWay
+{
+	MTS_WAY_COUNT,
+	MTS_WAY_PREAGGREGATES,
+	MTS_WAY_COLUMNS,
+	MTS_WAY_POINTS
+} MtsWay;
+#define MTS_NWAYS 4
+
 /* What EXPLAIN ANALYZE shows; only int64, which parallel.c adds up */
 typedef struct MtsCounters
 {
@@ -19,11 +29,13 @@ typedef struct MtsCounters
 	int64 skipped; /* invalid points and buckets */
 	int64 bytes;   /* of BSON received */
 	int64 round_trips;
-	int64 lacking; /* buckets without the fields that hold the points */
+	int64 lacking;    /* buckets without the fields that hold the points */
+	int64 by_columns; /* buckets whose points were read at once, by column */
+	int64 by_points;  /* buckets whose points were read one by one */
 
 	/* of a partial aggregate */
-	int64 removed;  /* points that local conditions removed */
-	int64 answered; /* buckets replaced by their pre-aggregates */
+	int64 removed;             /* points that local conditions removed */
+	int64 answered[MTS_NWAYS]; /* buckets, by way; a count is one */
 } MtsCounters;
 
 /* The first bucket of a series, read before its part begins */

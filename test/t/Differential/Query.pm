@@ -56,7 +56,7 @@ sub parallel
 sub settings
 {
 	my ($q) = @_;
-	my @settings = off(0.15, @switches);
+	my @settings = off(0.2, @switches);
 	my $is_parallel = chance(0.07);
 
 	# a Gather within a loop would start workers for each row
