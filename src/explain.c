@@ -26,7 +26,6 @@
 #include "pushdown/sort_order.h"
 #include "scan/fdw_private.h"
 #include "scan/first_buckets.h"
-#include "scan/rolling.h"
 #include "scan/scan.h"
 #include "table/known.h"
 #include "table/native.h"
@@ -96,11 +95,14 @@ join_names(List *names, int all, bool is_verbose)
 const char *
 mts_explain_first_collection(const MtsScan *scan)
 {
-	const MtsRolling *rolling = scan->source->rolling;
+	const MtsTable *table = scan->table;
+	List *names;
 
-	if (!rolling || !scan->query || !mts_rolling_choose(scan->source, true))
-		return scan->table->collection;
-	return rolling->nchosen > 0 ? rolling->chosen[0]->name : NULL;
+	if (!table->rolling_name || !scan->query ||
+		!mts_source_list_parts(scan->source, true))
+		return table->collection;
+	names = mts_part_names(scan->source->parts);
+	return names ? linitial(names) : NULL;
 }
 
 /*
@@ -110,44 +112,54 @@ mts_explain_first_collection(const MtsScan *scan)
 static void
 explain_collections(const MtsScan *scan, ExplainState *es)
 {
-	const MtsRolling *rolling = scan->source->rolling;
+	const MtsBucketSource *source = scan->source;
+	int n = list_length(source->collections);
 	List *names;
 
-	if (!rolling || !scan->query || !scan->query->is_possible)
+	if (!scan->table->rolling_name || !scan->query ||
+		!scan->query->is_possible)
 		return;
-	if (!rolling->all)
+	if (!source->has_collections)
 	{
 		ExplainPropertyText("Collections",
 							"not known, as MongoDB could not list them", es);
 		return;
 	}
 	/* the leader does not know which collections workers have read */
-	names = es->analyze && !scan->source->parts
-				? mts_rolling_read_names(rolling)
-				: mts_rolling_chosen_names(rolling);
+	names = es->analyze && !scan->shares ? mts_source_read_names(source)
+										 : mts_part_names(source->parts);
 	if (es->format == EXPLAIN_FORMAT_TEXT)
-		ExplainPropertyText("Collections",
-							join_names(names, rolling->all->n, es->verbose),
+		ExplainPropertyText("Collections", join_names(names, n, es->verbose),
 							es);
 	else
 	{
 		ExplainPropertyList("Collections", names, es);
-		ExplainPropertyInteger("Collections in Set", NULL, rolling->all->n,
-							   es);
+		ExplainPropertyInteger("Collections in Set", NULL, n, es);
 	}
 }
 
-/* Find the command that asks for the first buckets of a query. */
+/*
+ * Find the command that asks for the first buckets of a query.  That of a skip
+ * scan is without the keys of a series, unless fixes_keys is set.
+ */
 static MtsFind
-find_of(const MtsQuery *query)
+find_of(const MtsQuery *query, bool fixes_keys)
 {
+	const MtsSortOrder *order = query->order;
+	int nkeys = order && fixes_keys ? order->nseries : 0;
 	MtsFind find;
 
-	if (query->order && query->order->series_direction != 0)
-		return mts_first_buckets_find(query, NULL);
+	if (order && order->series_direction != 0)
+		return mts_first_buckets_find(
+			query, mts_sort_order_series_terms(order, Max(nkeys - 1, 0)));
 	find = mts_source_find(query);
+	if (nkeys > 0)
+		find.filter =
+			mts_query_restrict(find.filter,
+							   mts_sort_order_series_terms(order, nkeys));
 	if (query->nulls_come_first)
-		find.filter = mts_query_restrict_time(query, query->filter, false);
+		find.filter = mts_query_restrict(find.filter,
+										 mts_query_time_terms(query, false));
 	return find;
 }
 
@@ -202,14 +214,15 @@ explain_query(const MtsScan *scan, ExplainState *es)
 						mts_explain_collection(collection));
 	else
 	{
-		find = find_of(query);
+		find = find_of(query, false);
 		text = find_text(collection, &find);
 	}
 	ExplainPropertyText("MongoDB Query", text, es);
 	if (!query || !query->is_possible || !query->nulls_come_first)
 		return;
 	find = mts_source_find(query);
-	find.filter = mts_query_restrict_time(query, query->filter, true);
+	find.filter =
+		mts_query_restrict(query->filter, mts_query_time_terms(query, true));
 	ExplainPropertyText("MongoDB Query for Nulls",
 						find_text(collection, &find), es);
 }
@@ -284,7 +297,7 @@ add_stage(void *arg, const char *stage, const char *index)
 }
 
 /*
- * Show MongoDB's plan of the query that is shown: the scans of indexes or of
+ * Show MongoDB's plan of the query that is sent: the scans of indexes or of
  * the collection, and whether it sorts.
  *
  * Nothing is shown if the server refuses, does not answer soon, or has plans
@@ -305,9 +318,9 @@ explain_server_plan(const MtsScan *scan, ExplainState *es)
 		mts_known_server_is_silent(scan->table->serverid, source->userid))
 		return;
 	collection = mts_explain_first_collection(scan);
-	if (!collection || (source->rolling && !source->rolling->all))
+	if (!collection || (scan->table->rolling_name && !source->has_collections))
 		return;
-	find = find_of(scan->query);
+	find = find_of(scan->query, true);
 	if (!mts_source_try_explain(source, &find, collection, &reply))
 		mts_known_record_silence(scan->table->serverid, source->userid);
 	if (reply)

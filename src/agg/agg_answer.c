@@ -15,12 +15,28 @@
 #include "optimizer/optimizer.h"
 #include "utils/memutils.h"
 
+#include "agg/agg_preaggregate.h"
 #include "pushdown/qual.h"
 #include "scan/count.h"
 #include "scan/fdw_private.h"
 
 /* The number of headers that decide whether headers are of use */
 #define SAMPLE 100
+
+struct MtsAnswers
+{
+	const MtsAggSpec *spec;
+	MtsAggInput *input;
+	MtsGroups *groups;
+	ExprContext *econtext; /* its scan tuple is the row */
+	TupleTableSlot *row;
+	bool is_possible[MTS_NWAYS];     /* a way, for this aggregation */
+	MtsPreaggregates *preaggregates; /* NULL if that way is not possible */
+
+	bool can_begin_again; /* no group has been emitted */
+	int nheaders;         /* that have been read, at most SAMPLE */
+	int nopen;            /* of these, buckets that were left open */
+};
 
 typedef enum Answer
 {
@@ -196,8 +212,7 @@ answer_by_preaggregates(MtsAnswers *answers)
 	if (answer == NO)
 		answers->nopen++;
 	return answers->nheaders == SAMPLE && answers->nopen > SAMPLE / 2 &&
-				   answers->can_begin_again &&
-				   answers->input->scan->source->nparts <= 1
+				   answers->can_begin_again
 			   ? BEGIN_AGAIN
 			   : answer;
 }
@@ -345,7 +360,6 @@ aggregate_batch(MtsAnswers *answers, const MtsBatch *batch)
 			mts_bucket_enter_series(bucket, series);
 			end += batch->series[series++].n;
 		}
-		bucket->point.time = batch->times[from];
 		mts_bucket_fill_row(bucket, batch->times[from], answers->row);
 		ExecStoreVirtualTuple(answers->row);
 		to = aggregate_run(answers, batch, from, end);
@@ -472,8 +486,7 @@ mts_agg_answer_new(const MtsAggSpec *spec, List *private, MtsAggInput *input,
 static void
 begin_again(MtsAnswers *answers, const Way *without)
 {
-	if (answers->input->scan->source->nparts <= 1)
-		mts_agg_group_clear(answers->groups);
+	mts_agg_group_clear(answers->groups);
 	mts_agg_input_begin_again(answers->input, without->item);
 }
 

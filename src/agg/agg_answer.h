@@ -7,22 +7,8 @@
 
 #include "agg/agg_group.h"
 #include "agg/agg_input.h"
-#include "agg/agg_preaggregate.h"
 
-typedef struct MtsAnswers
-{
-	const MtsAggSpec *spec;
-	MtsAggInput *input;
-	MtsGroups *groups;
-	ExprContext *econtext; /* its scan tuple is the row */
-	TupleTableSlot *row;
-	bool is_possible[MTS_NWAYS];     /* a way, for this aggregation */
-	MtsPreaggregates *preaggregates; /* NULL if that way is not possible */
-
-	bool can_begin_again; /* no group has been emitted */
-	int nheaders;         /* that have been read, at most a sample */
-	int nopen;            /* of these, buckets that were left open */
-} MtsAnswers;
+typedef struct MtsAnswers MtsAnswers;
 
 extern MtsAnswers *mts_agg_answer_new(const MtsAggSpec *spec, List *private,
 									  MtsAggInput *input, MtsGroups *groups,

@@ -103,7 +103,6 @@ check_stage(void *arg, const char *stage, const char *index)
 static bool
 skips_in_index(MtsScan *scan, const MtsSortOrder *order)
 {
-	bson_t *terms = mts_document_new();
 	const bson_t *reply = NULL;
 	MtsFind find;
 	int skips = -1;
@@ -113,10 +112,10 @@ skips_in_index(MtsScan *scan, const MtsSortOrder *order)
 	mts_scan_prepare(scan);
 	if (!scan->query->is_possible)
 		return false;
-	/* an index serves other values of these keys as well as these */
-	for (int i = 0; i < order->nseries - 1; i++)
-		mts_template_push(terms, "{%s: 0}", order->keys[i].field);
-	find = mts_first_buckets_find(scan->query, terms);
+	find = mts_first_buckets_find(scan->query,
+								  mts_sort_order_series_terms(order,
+															  order->nseries -
+																  1));
 	if (!mts_source_try_explain(scan->source, &find, scan->table->collection,
 								&reply))
 		mts_known_record_silence(scan->table->serverid, scan->source->userid);
