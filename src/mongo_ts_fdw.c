@@ -24,6 +24,7 @@
 #include "plan/agg_path.h"
 #include "plan/agg_plan.h"
 #include "plan/analyze.h"
+#include "plan/grouping_sets.h"
 #include "plan/join_agg.h"
 #include "plan/pathkeys.h"
 #include "plan/plan.h"
@@ -45,6 +46,7 @@ _PG_init(void)
 	mts_xact_init();
 	mts_stored_init();
 	mts_join_agg_init();
+	mts_grouping_sets_init();
 	DefineCustomBoolVariable(
 		"mongo_ts_fdw.enable_partial_aggregate",
 		"Enables the planner's use of scans that aggregate.", NULL,
@@ -53,8 +55,8 @@ _PG_init(void)
 	DefineCustomBoolVariable(
 		"mongo_ts_fdw.enable_join_aggregate",
 		"Enables the planner's use of scans that aggregate below joins.", NULL,
-		&mts_enable_join_aggregate, false, PGC_USERSET, GUC_EXPLAIN, NULL,
-		NULL, NULL);
+		&mts_enable_join_aggregate, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL,
+		NULL);
 	DefineCustomBoolVariable("mongo_ts_fdw.enable_order_by",
 							 "Enables the planner's use of sorted scans.",
 							 NULL, &mts_enable_order_by, true, PGC_USERSET,

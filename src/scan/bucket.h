@@ -39,6 +39,7 @@ typedef struct MtsOutput
 	MtsOutputKind kind;
 	int column; /* of the layout */
 	MtsFromBson *converter;
+	bool was_found; /* a document had its field, or this is not looked for */
 } MtsOutput;
 
 typedef struct MtsBucket

@@ -140,6 +140,10 @@ mts_scan_of_plan(ForeignScanState *node, Relation relation, Index varno,
 										  node->ss.ps.state->es_snapshot));
 	scan->warns_of_typos =
 		is_executed && !scan->spec.on_primary && !IsParallelWorker();
+	/* workers read other documents */
+	for (int i = 0;
+		 i < scan->bucket->noutputs && node->ss.ps.plan->parallel_aware; i++)
+		scan->bucket->outputs[i].was_found = true;
 	return scan;
 }
 

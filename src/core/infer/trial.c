@@ -83,6 +83,7 @@ mts_trial_build(const MtsInferred *table, const MtsClock *clock,
 	layout->slots_are_local = table->slots_are_local;
 	layout->truncate = true; /* whether times are finer is found later */
 	layout->ncolumns = n;
+	layout->time_column = -1;
 	layout->span = table->span;
 	for (int i = 0; i < n; i++)
 	{
