@@ -368,13 +368,12 @@ mts_part_reader_next(MtsPartReader *reader)
 bool
 mts_part_reader_next_time(const MtsPartReader *reader, MtsTime *t)
 {
-	const MtsFirstBucket *first = reader->part->first;
 	const Window *window = &reader->window;
 
 	if (reader->state == AT_FIRST)
 	{
-		*t = first->next;
-		return first->has_next;
+		*t = reader->part->first->next;
+		return reader->part->first->has_next;
 	}
 	*t = window->time;
 	return reader->state == IN_WINDOW && window->nready == 0 &&
