@@ -284,6 +284,15 @@ ALTER FOREIGN TABLE warned DROP third;
 ALTER FOREIGN TABLE warned ALTER value OPTIONS (SET field 'VALUES.{minute}');
 ALTER FOREIGN TABLE warned DROP other;
 SELECT count(*) FROM warned;
+-- Of a column without slots if twenty documents lack its field
+CREATE FOREIGN TABLE rows_warned (n int, m int) SERVER "check" OPTIONS (collection 'twenty');
+SELECT '[' || string_agg(format('{"n": %s}', n), ', ') || ']' AS documents FROM generate_series(1, 19) n \gset
+CALL put('twenty', :'documents');
+SELECT count(m) FROM rows_warned;
+CALL put('twenty', '[{"n": 20}]');
+SELECT count(m) FROM rows_warned WHERE n > 0;
+SELECT count(m) FROM rows_warned;
+SELECT count(n), count(m) FROM rows_warned;
 -- Documents of a condition may lack a field that others have.
 ALTER FOREIGN TABLE warned ALTER value OPTIONS (SET field 'value.{minute}');
 SELECT hour FROM warned WHERE hour = '2013-10-10 23:00Z';
@@ -346,6 +355,17 @@ INSERT INTO filtered VALUES ('2024-03-01 00:07Z', 'b', 3);
 SELECT mongo_ts_find('check', 'filtered', '{"_id": {"t": {"$date": "2024-03-01T00:00:00Z"}, "s": "b"}}')->'v' AS v;
 CALL put('ids', '[{"_id": {"s": "a", "t": {"$date": "2024-03-01T02:00:00Z"}, "part": 1}, "v": {"0": 1}}]');
 SELECT * FROM mongo_ts_check('ids');
+
+-- An INSERT writes another _id than text made of the key and the time.
+CALL put('composed', '[
+  {"_id": "s7-2024-05-01T10", "s": "s7", "t": {"$date": "2024-05-01T10:00:00Z"}, "v": {"0": 1, "59": 2}},
+  {"_id": "s7-2024-05-01T11", "s": "s7", "t": {"$date": "2024-05-01T11:00:00Z"}, "v": {"0": 1, "59": 2}}]');
+CREATE FOREIGN TABLE composed (t timestamptz, s text, v float8 OPTIONS (field 'v.{minute}')) SERVER "check";
+SELECT mongo_ts_command('check', '{"createIndexes": "composed", "indexes": [{"key": {"s": 1, "t": 1}, "name": "i"}]}')->'ok' AS ok;
+SELECT * FROM mongo_ts_check('composed');
+SELECT mongo_ts_command('check', '{"dropIndexes": "composed", "index": "i"}')->'ok' AS ok;
+SELECT mongo_ts_create_index('composed');
+SELECT * FROM mongo_ts_check('composed');
 
 -- An INSERT would not find weeks that begin on Monday.
 CALL put('weeks', '[

@@ -116,3 +116,31 @@ ANALYZE one;
 ANALYZE two;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM parts WHERE v % 3 = 0;
 SELECT same('SELECT host, count(*), sum(v) FROM parts WHERE v % 3 = 0 GROUP BY host');
+
+-- The collections of a rolling set are divided if they are few
+CREATE FUNCTION divides(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  plan json;
+BEGIN
+  EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) ' || query INTO plan;
+  RETURN jsonb_path_query_first(plan::jsonb, 'strict $.**."Round Trips"')::int > 10;
+END $$;
+CREATE FOREIGN TABLE days (
+  ts timestamptz, host text COLLATE "C", v int OPTIONS (field 'm.{minute}')
+) SERVER parallel OPTIONS (collection 'days_%Y%m%d');
+INSERT INTO days SELECT timestamptz '2024-03-10 12:00Z' + i % 24 * interval '1 hour', 'h' || i / 24, i
+  FROM generate_series(0, 4799) i;
+SELECT same('SELECT * FROM days WHERE v % 3 = 0');
+SELECT same('SELECT host, count(*), sum(v) FROM days WHERE v % 3 = 0 AND ts < ''2024-03-11 03:00Z'' GROUP BY host');
+SELECT divides('SELECT count(*) FROM days WHERE v % 3 = 0 AND ts < ''2024-03-11 03:00Z''');
+SELECT divides('SELECT count(*) FROM days WHERE host = ''h7'' AND v % 3 = 0');
+
+-- A process that begins again, without pre-aggregates, reads all its parts again
+CREATE FOREIGN TABLE totals (
+  ts timestamptz, host text COLLATE "C", v int OPTIONS (field 'm.{minute}', sum_field 's')
+) SERVER parallel OPTIONS (count_field 'n');
+SELECT mongo_ts_command('parallel', json_build_object('insert', 'totals', 'documents',
+  (SELECT json_agg(json_build_object('_id', n, 'ts', json_build_object('$date', json_build_object('$numberLong', (1710028800000 + n * 3600000::bigint)::text)),
+      'host', 'h' || n % 3, 'm', json_build_object('7', n, '8', 2 * n), 'n', 2))
+    FROM generate_series(0, 599) n)))->'n';
+SELECT same('SELECT host, count(*), sum(v) FROM totals GROUP BY host');

@@ -259,6 +259,11 @@ EXECUTE any_or_one('memory_used', '2013-10-10 22:30:20Z');
 EXECUTE any_or_one('memory_used', NULL);
 EXECUTE any_or_one(NULL, '2013-10-10 22:30:20Z');
 EXECUTE any_or_one(NULL, NULL);
+-- a condition that has no column
+PREPARE none_or_all(text, int) AS SELECT type, count(*) FROM minutes WHERE NOT ($1 IS NULL AND $2 = 1 OR type > 'n') GROUP BY type;
+EXPLAIN (COSTS OFF) EXECUTE none_or_all(NULL, 1);
+EXECUTE none_or_all(NULL, 1);
+EXECUTE none_or_all(NULL, 2);
 SET plan_cache_mode = force_custom_plan;
 EXECUTE any_or_one('memory_used', '2013-10-10 22:30:20Z');
 EXECUTE any_or_one('memory_used', NULL);

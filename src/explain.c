@@ -26,7 +26,6 @@
 #include "pushdown/sort_order.h"
 #include "scan/fdw_private.h"
 #include "scan/first_buckets.h"
-#include "scan/rolling.h"
 #include "scan/scan.h"
 #include "table/known.h"
 #include "table/native.h"
@@ -96,11 +95,14 @@ join_names(List *names, int all, bool is_verbose)
 const char *
 mts_explain_first_collection(const MtsScan *scan)
 {
-	const MtsRolling *rolling = scan->source->rolling;
+	const MtsTable *table = scan->table;
+	List *names;
 
-	if (!rolling || !scan->query || !mts_rolling_choose(scan->source, true))
-		return scan->table->collection;
-	return rolling->nchosen > 0 ? rolling->chosen[0]->name : NULL;
+	if (!table->rolling_name || !scan->query ||
+		!mts_source_list_parts(scan->source, true))
+		return table->collection;
+	names = mts_part_names(scan->source->parts);
+	return names ? linitial(names) : NULL;
 }
 
 /*
@@ -110,44 +112,54 @@ mts_explain_first_collection(const MtsScan *scan)
 static void
 explain_collections(const MtsScan *scan, ExplainState *es)
 {
-	const MtsRolling *rolling = scan->source->rolling;
+	const MtsBucketSource *source = scan->source;
+	int n = list_length(source->collections);
 	List *names;
 
-	if (!rolling || !scan->query || !scan->query->is_possible)
+	if (!scan->table->rolling_name || !scan->query ||
+		!scan->query->is_possible)
 		return;
-	if (!rolling->all)
+	if (!source->has_collections)
 	{
 		ExplainPropertyText("Collections",
 							"not known, as MongoDB could not list them", es);
 		return;
 	}
 	/* the leader does not know which collections workers have read */
-	names = es->analyze && !scan->source->parts
-				? mts_rolling_read_names(rolling)
-				: mts_rolling_chosen_names(rolling);
+	names = es->analyze && !scan->shares ? mts_source_read_names(source)
+										 : mts_part_names(source->parts);
 	if (es->format == EXPLAIN_FORMAT_TEXT)
-		ExplainPropertyText("Collections",
-							join_names(names, rolling->all->n, es->verbose),
+		ExplainPropertyText("Collections", join_names(names, n, es->verbose),
 							es);
 	else
 	{
 		ExplainPropertyList("Collections", names, es);
-		ExplainPropertyInteger("Collections in Set", NULL, rolling->all->n,
-							   es);
+		ExplainPropertyInteger("Collections in Set", NULL, n, es);
 	}
 }
 
-/* Find the command that asks for the first buckets of a query. */
+/*
+ * Find the command that asks for the first buckets of a query.  That of a skip
+ * scan is without the keys of a series, unless fixes_keys is set.
+ */
 static MtsFind
-find_of(const MtsQuery *query)
+find_of(const MtsQuery *query, bool fixes_keys)
 {
+	const MtsSortOrder *order = query->order;
+	int nkeys = order && fixes_keys ? order->nseries : 0;
 	MtsFind find;
 
-	if (query->order && query->order->series_direction != 0)
-		return mts_first_buckets_find(query, NULL);
+	if (order && order->series_direction != 0)
+		return mts_first_buckets_find(
+			query, mts_sort_order_series_terms(order, Max(nkeys - 1, 0)));
 	find = mts_source_find(query);
+	if (nkeys > 0)
+		find.filter =
+			mts_query_restrict(find.filter,
+							   mts_sort_order_series_terms(order, nkeys));
 	if (query->nulls_come_first)
-		find.filter = mts_query_restrict_time(query, query->filter, false);
+		find.filter = mts_query_restrict(find.filter,
+										 mts_query_time_terms(query, false));
 	return find;
 }
 
@@ -202,14 +214,15 @@ explain_query(const MtsScan *scan, ExplainState *es)
 						mts_explain_collection(collection));
 	else
 	{
-		find = find_of(query);
+		find = find_of(query, false);
 		text = find_text(collection, &find);
 	}
 	ExplainPropertyText("MongoDB Query", text, es);
 	if (!query || !query->is_possible || !query->nulls_come_first)
 		return;
 	find = mts_source_find(query);
-	find.filter = mts_query_restrict_time(query, query->filter, true);
+	find.filter =
+		mts_query_restrict(query->filter, mts_query_time_terms(query, true));
 	ExplainPropertyText("MongoDB Query for Nulls",
 						find_text(collection, &find), es);
 }
@@ -235,6 +248,25 @@ explain_counters(const MtsCounters *counters, ExplainState *es)
 		ExplainPropertyInteger("Skipped Points", NULL, counters->skipped, es);
 	ExplainPropertyInteger("Bytes Received", NULL, counters->bytes, es);
 	ExplainPropertyInteger("Round Trips", NULL, counters->round_trips, es);
+}
+
+/* Show how the points of buckets were read, unless none were. */
+static void
+explain_reader(const MtsCounters *counters, ExplainState *es)
+{
+	const char *reader;
+
+	if (counters->by_columns > 0 && counters->by_points > 0)
+		reader = psprintf("columns of " INT64_FORMAT
+						  " buckets, points of " INT64_FORMAT,
+						  counters->by_columns, counters->by_points);
+	else if (counters->by_columns > 0)
+		reader = "columns";
+	else if (counters->by_points > 0)
+		reader = "points";
+	else
+		return;
+	ExplainPropertyText("Reader", reader, es);
 }
 
 /*
@@ -265,7 +297,7 @@ add_stage(void *arg, const char *stage, const char *index)
 }
 
 /*
- * Show MongoDB's plan of the query that is shown: the scans of indexes or of
+ * Show MongoDB's plan of the query that is sent: the scans of indexes or of
  * the collection, and whether it sorts.
  *
  * Nothing is shown if the server refuses, does not answer soon, or has plans
@@ -286,9 +318,9 @@ explain_server_plan(const MtsScan *scan, ExplainState *es)
 		mts_known_server_is_silent(scan->table->serverid, source->userid))
 		return;
 	collection = mts_explain_first_collection(scan);
-	if (!collection || (source->rolling && !source->rolling->all))
+	if (!collection || (scan->table->rolling_name && !source->has_collections))
 		return;
-	find = find_of(scan->query);
+	find = find_of(scan->query, true);
 	if (!mts_source_try_explain(source, &find, collection, &reply))
 		mts_known_record_silence(scan->table->serverid, source->userid);
 	if (reply)
@@ -346,6 +378,8 @@ mts_explain_scan(MtsScan *scan, ExplainState *es)
 	explain_collections(scan, es);
 	if (es->analyze)
 		explain_counters(scan->counters, es);
+	if (es->analyze && es->verbose)
+		explain_reader(scan->counters, es);
 }
 
 /* Show the keys of the series whose first rows a scan returns. */
@@ -453,10 +487,27 @@ explain_aggregate(const ForeignScanState *node, const MtsScan *scan,
 							   scan->counters->removed, es);
 }
 
-/*
- * Show how many buckets have been aggregated from their pre-aggregates or, if
- * a table declares some, why they are not used.
- */
+/* Show how many buckets or parts were aggregated in each way. */
+static void
+explain_ways(const MtsCounters *counters, ExplainState *es)
+{
+	static const struct
+	{
+		const char *label;
+		const char *unit;
+	} ways[MTS_NWAYS] =
+		{[MTS_WAY_COUNT] = {"Aggregated by MongoDB's Count", "parts"},
+		 [MTS_WAY_PREAGGREGATES] = {"Aggregated by Pre-aggregates", "buckets"},
+		 [MTS_WAY_COLUMNS] = {"Aggregated by Columns", "buckets"},
+		 [MTS_WAY_POINTS] = {"Aggregated by Points", "buckets"}};
+
+	for (int i = 0; i < MTS_NWAYS; i++)
+		if (counters->answered[i] > 0 || es->format != EXPLAIN_FORMAT_TEXT)
+			ExplainPropertyInteger(ways[i].label, ways[i].unit,
+								   counters->answered[i], es);
+}
+
+/* Show why pre-aggregates that a table declares are not used. */
 static void
 explain_preaggregates(const MtsScan *scan, ExplainState *es)
 {
@@ -464,12 +515,8 @@ explain_preaggregates(const MtsScan *scan, ExplainState *es)
 	const char *problem =
 		query ? query->headers_problem : scan->spec.headers_problem;
 
-	if (es->analyze && query && query->content == MTS_CONTENT_HEADERS)
-		ExplainPropertyInteger("Pre-aggregates", "buckets",
-							   scan->counters->answered, es);
-	else if (problem && (!query || query->is_possible) &&
-			 !scan->table->native &&
-			 mts_preaggregate_is_declared(&scan->table->layout))
+	if (problem && (!query || query->is_possible) && !scan->table->native &&
+		mts_preaggregate_is_declared(&scan->table->layout))
 		ExplainPropertyText("Pre-aggregates",
 							psprintf("not used: %s", problem), es);
 }
@@ -488,5 +535,7 @@ mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	if (mts_explain_is_known(node, scan))
 		mts_scan_prepare(scan);
 	mts_explain_scan(scan, es);
+	if (is_aggregate && es->analyze)
+		explain_ways(scan->counters, es);
 	explain_preaggregates(scan, es);
 }

@@ -162,7 +162,7 @@ check_partition(ResultRelInfo *rinfo, TupleTableSlot *row, EState *estate)
 		(void) ExecPartitionCheck(rinfo, row, estate, true);
 }
 
-/* Return whether another table of the statement shows the same collection. */
+/* Tell whether another table of the statement shows the same collection. */
 static bool
 is_read_elsewhere(const MtsTable *table, Index target, EState *estate)
 {

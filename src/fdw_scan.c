@@ -121,29 +121,26 @@ mtsIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
 		   !mts_xact_is_active(table->serverid);
 }
 
-/* mtsEstimateDSMForeignScan: divide the buckets to know the parts' size. */
+/* mtsEstimateDSMForeignScan: divide the buckets to know the shares' size. */
 Size
 mtsEstimateDSMForeignScan(ForeignScanState *state, ParallelContext *pcxt)
 {
-	MtsScan *scan = scan_of(state);
-
-	mts_scan_prepare(scan);
-	return mts_parallel_estimate(scan->source, pcxt->nworkers + 1);
+	return mts_scan_divide(scan_of(state), pcxt->nworkers + 1);
 }
 
-/* mtsInitializeDSMForeignScan: put the parts into shared memory. */
+/* mtsInitializeDSMForeignScan: put the shares into shared memory. */
 void
 mtsInitializeDSMForeignScan(ForeignScanState *state, ParallelContext *pcxt,
 							void *coordinate)
 {
-	MtsBucketSource *source = scan_of(state)->source;
+	MtsScan *scan = scan_of(state);
 
-	mts_parallel_share(source, coordinate);
-	if (source->in_xact)
+	mts_parallel_share(scan->source, scan->shares, coordinate);
+	if (scan->source->in_xact)
 		ReinitializeParallelWorkers(pcxt, 0);
 }
 
-/* mtsReInitializeDSMForeignScan: let all parts be read again. */
+/* mtsReInitializeDSMForeignScan: let all shares be read again. */
 void
 mtsReInitializeDSMForeignScan(ForeignScanState *state, ParallelContext *pcxt,
 							  void *coordinate)
@@ -151,7 +148,7 @@ mtsReInitializeDSMForeignScan(ForeignScanState *state, ParallelContext *pcxt,
 	mts_parallel_restart(coordinate);
 }
 
-/* mtsInitializeWorkerForeignScan: find the parts in shared memory. */
+/* mtsInitializeWorkerForeignScan: find the shares in shared memory. */
 void
 mtsInitializeWorkerForeignScan(ForeignScanState *state, shm_toc *toc,
 							   void *coordinate)

@@ -24,10 +24,12 @@
 #include "plan/agg_path.h"
 #include "plan/agg_plan.h"
 #include "plan/analyze.h"
+#include "plan/grouping_sets.h"
 #include "plan/join_agg.h"
 #include "plan/pathkeys.h"
 #include "plan/plan.h"
 #include "pushdown/qual.h"
+#include "scan/bucket.h"
 
 MTS_MODULE_MAGIC;
 
@@ -44,6 +46,7 @@ _PG_init(void)
 	mts_xact_init();
 	mts_stored_init();
 	mts_join_agg_init();
+	mts_grouping_sets_init();
 	DefineCustomBoolVariable(
 		"mongo_ts_fdw.enable_partial_aggregate",
 		"Enables the planner's use of scans that aggregate.", NULL,
@@ -52,8 +55,8 @@ _PG_init(void)
 	DefineCustomBoolVariable(
 		"mongo_ts_fdw.enable_join_aggregate",
 		"Enables the planner's use of scans that aggregate below joins.", NULL,
-		&mts_enable_join_aggregate, false, PGC_USERSET, GUC_EXPLAIN, NULL,
-		NULL, NULL);
+		&mts_enable_join_aggregate, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL,
+		NULL);
 	DefineCustomBoolVariable("mongo_ts_fdw.enable_order_by",
 							 "Enables the planner's use of sorted scans.",
 							 NULL, &mts_enable_order_by, true, PGC_USERSET,
@@ -62,6 +65,11 @@ _PG_init(void)
 		"mongo_ts_fdw.enable_preaggregates",
 		"Enables scans to use the pre-aggregates of buckets.", NULL,
 		&mts_enable_preaggregates, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL,
+		NULL);
+	DefineCustomBoolVariable(
+		"mongo_ts_fdw.enable_column_reader",
+		"Enables scans to read all points of a bucket at once.", NULL,
+		&mts_enable_column_reader, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL,
 		NULL);
 	DefineCustomIntVariable(
 		"mongo_ts_fdw.processors",

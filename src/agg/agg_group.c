@@ -11,206 +11,172 @@
  * Keys that depend on columns of the bucket and on the time keep their values
  * over a stretch of time in a bucket (stretch.c).  The group is looked up
  * once for each stretch.
+ *
+ * The point, or what all points of the bucket have in common, is the row that
+ * the expressions read.
  */
-#include "agg/agg_private.h"
+#include "agg/agg_group.h"
 
 #include "executor/executor.h"
-#include "nodes/nodeFuncs.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
-#include "utils/typcache.h"
 
 #include "compat.h"
 
-/* The size of a group's transition values, which is not 0 */
-static Size
-group_size(const MtsAgg *agg)
+/*
+ * mts_agg_group_new
+ *		Prepare to find groups in a table, by expressions of the row that
+ *		econtext has.
+ *
+ * time_converter is that of the time's column, or NULL if it is not read.
+ */
+MtsGroups *
+mts_agg_group_new(const MtsAggSpec *spec, MtsGroupTable *table,
+				  ExprContext *econtext, const MtsFromBson *time_converter,
+				  MtsCounters *counters)
 {
-	return (agg->naggregates + 1) * sizeof(NullableDatum);
+	MtsGroups *groups = palloc0(sizeof(MtsGroups));
+
+	groups->spec = spec;
+	groups->table = table;
+	groups->econtext = econtext;
+	groups->counters = counters;
+	groups->excludes = palloc0((spec->naggregates + 1) * sizeof(bool));
+	groups->key_memory =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw key",
+							  ALLOCSET_SMALL_SIZES);
+	groups->keys =
+		MakeSingleTupleTableSlot(ExecTypeFromExprList(spec->key_exprs),
+								 &TTSOpsVirtual);
+	if (spec->step_exprs != NIL)
+		groups->stretch =
+			mts_stretch_new(spec->step_exprs, spec->varno, spec->time,
+							spec->table->layout.clock.arg, time_converter,
+							econtext->ecxt_scantuple->tts_tupleDescriptor,
+							econtext->ecxt_estate);
+	return groups;
+}
+
+/* mts_agg_group_clear: remove all groups, and forget the current one. */
+void
+mts_agg_group_clear(MtsGroups *groups)
+{
+	mts_group_table_clear(groups->table);
+	groups->group = NULL;
+	groups->is_of_bucket = false;
+	if (groups->stretch)
+		mts_stretch_reset(groups->stretch);
 }
 
 /*
- * mts_agg_init_groups
- *		Prepare the table of groups by these expressions, if there are any.
+ * mts_agg_group_begin_bucket
+ *		Let the points that follow be those of another bucket.
+ *
+ * Their times are between two times.
  */
 void
-mts_agg_init_groups(MtsAgg *agg, List *keys)
+mts_agg_group_begin_bucket(MtsGroups *groups, MtsTime earliest, MtsTime latest)
 {
-	int n = list_length(keys);
-	TupleDesc desc = CreateTemplateTupleDesc(n);
-	AttrNumber *numbers = palloc(n * sizeof(AttrNumber));
-	Oid *operators = palloc(n * sizeof(Oid));
-	Oid *collations = palloc(n * sizeof(Oid));
-	Oid *equalities;
-	FmgrInfo *hashes;
-	ListCell *lc;
-
-	if (n == 0)
-		return;
-	foreach (lc, keys)
-	{
-		Node *key = lfirst(lc);
-		int i = foreach_current_index(lc);
-
-		TupleDescInitEntry(desc, i + 1, NULL, exprType(key), exprTypmod(key),
-						   0);
-		TupleDescInitEntryCollation(desc, i + 1, exprCollation(key));
-		numbers[i] = i + 1;
-		operators[i] =
-			lookup_type_cache(exprType(key), TYPECACHE_EQ_OPR)->eq_opr;
-		collations[i] = exprCollation(key);
-	}
-	execTuplesHashPrepare(n, operators, &equalities, &hashes);
-	agg->key_slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
-	agg->group_slot = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
-	agg->table = mts_build_hash_table(desc, n, numbers, equalities, hashes,
-									  collations, 1024, group_size(agg),
-									  CurrentMemoryContext, agg->memory,
-									  agg->econtext->ecxt_per_tuple_memory);
-}
-
-static void
-start_group(const MtsAgg *agg, NullableDatum *group)
-{
-	for (int i = 0; i < agg->naggregates; i++)
-		mts_transition_start(&agg->aggregates[i].transition, &group[i]);
-}
-
-/*
- * mts_agg_reset_groups
- *		Remove all groups.  Without keys, start the only group again; it
- *		exists even if no point follows.
- */
-void
-mts_agg_reset_groups(MtsAgg *agg)
-{
-	if (agg->table)
-		ResetTupleHashTable(agg->table);
-	MemoryContextReset(agg->memory);
-	agg->group = NULL;
-	agg->bucket_has_group = false;
-	agg->is_emitting = false;
-	if (agg->stretch)
-		mts_stretch_reset(agg->stretch);
-	if (agg->table)
-		return;
-	agg->only = MemoryContextAlloc(agg->memory, group_size(agg));
-	start_group(agg, agg->only);
+	groups->earliest = earliest;
+	groups->latest = latest;
+	groups->is_of_bucket = false;
+	groups->is_checked = false;
 }
 
 /* ---- Conditions --------------------------------------------------------- */
 
-/* mts_agg_set_bucket: let the points that follow be those of a bucket. */
-void
-mts_agg_set_bucket(MtsAgg *agg, MtsBucket *bucket)
+/*
+ * mts_agg_group_bucket_passes
+ *		Evaluate the conditions on columns of the bucket, for a number of its
+ *		points.
+ */
+bool
+mts_agg_group_bucket_passes(MtsGroups *groups, int64 npoints)
 {
-	agg->bucket = bucket;
-	bucket->sorts_series = agg->reads_batches;
-	agg->bucket_has_group = false;
-	agg->has_filtered_bucket = false;
+	if (!groups->is_checked)
+		groups->is_filtered_out =
+			!ExecQual(groups->spec->bucket_filter, groups->econtext);
+	groups->is_checked = true;
+	if (groups->is_filtered_out)
+		groups->counters->removed += npoints;
+	return !groups->is_filtered_out;
 }
 
 /*
- * mts_agg_bucket_passes
- *		Evaluate the conditions on the columns of the bucket, which the row
- *		has, for a number of its points.
+ * mts_agg_group_run_passes
+ *		Evaluate all conditions, for a number of points for which they are the
+ *		same.
  */
 bool
-mts_agg_bucket_passes(MtsAgg *agg, int64 npoints)
+mts_agg_group_run_passes(MtsGroups *groups, int64 npoints)
 {
-	if (!agg->has_filtered_bucket)
-		agg->bucket_is_filtered_out =
-			!ExecQual(agg->bucket_filter, agg->econtext);
-	agg->has_filtered_bucket = true;
-	if (agg->bucket_is_filtered_out)
-		agg->scan->counters->removed += npoints;
-	return !agg->bucket_is_filtered_out;
-}
-
-/* mts_agg_point_passes: evaluate all conditions for the point in the row. */
-bool
-mts_agg_point_passes(MtsAgg *agg)
-{
-	if (!mts_agg_bucket_passes(agg, 1))
+	if (!mts_agg_group_bucket_passes(groups, npoints))
 		return false;
-	if (ExecQual(agg->filter, agg->econtext))
+	if (ExecQual(groups->spec->filter, groups->econtext))
 		return true;
-	agg->scan->counters->removed++;
+	groups->counters->removed += npoints;
 	return false;
 }
 
 /* Evaluate the aggregates' filters that depend on columns of the bucket. */
 static void
-filter_aggregates(MtsAgg *agg)
+filter_aggregates(MtsGroups *groups)
 {
-	for (int i = 0; i < agg->naggregates; i++)
-	{
-		MtsAggregate *aggregate = &agg->aggregates[i];
+	const MtsAggSpec *spec = groups->spec;
 
-		aggregate->bucket_is_filtered_out =
-			!ExecQual(aggregate->bucket_filter, agg->econtext);
-	}
+	for (int i = 0; i < spec->naggregates; i++)
+		groups->excludes[i] =
+			!ExecQual(spec->aggregates[i].bucket_filter, groups->econtext);
 }
 
 /* ---- Groups ------------------------------------------------------------- */
 
 /*
- * Evaluate the keys of the row into key_slot.  Keys of the time alone are
- * evaluated only if the stretch has changed.  Returns false if no key was.
+ * Evaluate the keys of the row.  Keys of the time alone are evaluated only if
+ * the stretch has changed.  Returns false if no key was.
  */
 static bool
-evaluate_keys(MtsAgg *agg)
+evaluate_keys(MtsGroups *groups)
 {
-	TupleTableSlot *slot = agg->key_slot;
+	const MtsAggSpec *spec = groups->spec;
+	TupleTableSlot *slot = groups->keys;
 	bool can_differ = false;
 
 	ExecClearTuple(slot);
-	if (agg->stretch_has_changed)
-		MemoryContextReset(agg->key_memory);
-	for (int i = 0; i < agg->nkeys; i++)
+	if (groups->stretch_has_changed)
+		MemoryContextReset(groups->key_memory);
+	for (int i = 0; i < spec->nkeys; i++)
 	{
-		MtsGroupKey *key = &agg->keys[i];
+		MtsGroupKey *key = &spec->keys[i];
 		Form_pg_attribute att = TupleDescAttr(slot->tts_tupleDescriptor, i);
 		Datum value;
 
-		if (key->is_of_time && !agg->stretch_has_changed)
+		if (key->is_of_time && !groups->stretch_has_changed)
 			continue;
 		can_differ = true;
-		value = ExecEvalExprSwitchContext(key->state, agg->econtext,
+		value = ExecEvalExprSwitchContext(key->state, groups->econtext,
 										  &slot->tts_isnull[i]);
 		if (key->is_of_time && !slot->tts_isnull[i])
 		{
-			MemoryContext old = MemoryContextSwitchTo(agg->key_memory);
+			MemoryContext old = MemoryContextSwitchTo(groups->key_memory);
 
 			value = datumCopy(value, att->attbyval, att->attlen);
 			MemoryContextSwitchTo(old);
 		}
 		slot->tts_values[i] = value;
 	}
-	agg->stretch_has_changed = false;
+	groups->stretch_has_changed = false;
 	ExecStoreVirtualTuple(slot);
 	return can_differ;
 }
 
 /* Find the group of the row's keys, or start it. */
 static void
-find_group(MtsAgg *agg)
+find_group(MtsGroups *groups)
 {
-	TupleHashEntry entry;
-	bool isnew;
-
-	agg->bucket_has_group = true;
-	if (!agg->table)
-		agg->group = agg->only;
-	else if (evaluate_keys(agg) || !agg->group)
-	{
-		entry = LookupTupleHashEntry(agg->table, agg->key_slot, &isnew, NULL);
-		if (isnew)
-			mts_hash_make_additional(entry, agg->memory, group_size(agg));
-		agg->group = mts_hash_additional(agg->table, entry);
-		if (isnew)
-			start_group(agg, agg->group);
-	}
+	groups->is_of_bucket = true;
+	if (evaluate_keys(groups) || !groups->group)
+		groups->group = mts_group_table_find(groups->table, groups->keys);
 }
 
 /*
@@ -218,68 +184,71 @@ find_group(MtsAgg *agg)
  * points of the bucket between them have the same group.
  */
 static void
-find_stretch(MtsAgg *agg, MtsTime t)
+find_stretch(MtsGroups *groups, MtsTime t)
 {
-	MtsStretch *stretch = agg->stretch;
-	const MtsUnfold *unfold = &agg->bucket->unfold;
-	bool is_first = !agg->bucket_has_group;
+	MtsStretch *stretch = groups->stretch;
+	bool is_first = !groups->is_of_bucket;
+	bool is_null;
 
-	agg->from = MTS_TIME_MIN;
-	agg->to = MTS_TIME_MAX;
+	groups->from = MTS_TIME_MIN;
+	groups->to = MTS_TIME_MAX;
 	if (!stretch)
 		return;
-	if (agg->row->tts_isnull[agg->time])
+	is_null = groups->econtext->ecxt_scantuple->tts_isnull[groups->spec->time];
+	if (is_null)
 		mts_stretch_reset(stretch);
-	if (agg->row->tts_isnull[agg->time] || !mts_stretch_seek(stretch, t))
+	if (is_null || !mts_stretch_seek(stretch, t))
 	{
-		agg->stretch_has_changed = true;
+		groups->stretch_has_changed = true;
 		if (!is_first)
-			mts_stretch_look_ahead(stretch, unfold->latest);
+			mts_stretch_look_ahead(stretch, groups->latest);
 	}
 	/* try the whole bucket, in both directions as points need no order */
-	if (is_first && mts_stretch_extend(stretch, unfold->latest))
-		(void) mts_stretch_extend(stretch, unfold->earliest);
-	agg->from = stretch->from;
-	agg->to = stretch->to;
+	if (is_first && mts_stretch_extend(stretch, groups->latest))
+		(void) mts_stretch_extend(stretch, groups->earliest);
+	groups->from = stretch->from;
+	groups->to = stretch->to;
 }
 
 /*
- * mts_agg_enter_point
- *		Make the group of the point in the row the current one.
+ * mts_agg_group_enter_point
+ *		Make the group of the point in the row, whose time is t, the current
+ *		one.
  */
 void
-mts_agg_enter_point(MtsAgg *agg)
+mts_agg_group_enter_point(MtsGroups *groups, MtsTime t)
 {
-	MtsTime t = agg->bucket->point.time;
-
-	if (agg->bucket_has_group && !agg->has_point_keys && t >= agg->from &&
-		t <= agg->to)
+	if (groups->is_of_bucket && !groups->spec->has_point_keys &&
+		t >= groups->from && t <= groups->to)
 		return;
-	if (!agg->bucket_has_group)
-		filter_aggregates(agg);
-	find_stretch(agg, t);
-	find_group(agg);
+	if (!groups->is_of_bucket)
+		filter_aggregates(groups);
+	find_stretch(groups, t);
+	find_group(groups);
 }
 
 /*
- * mts_agg_end_of_run
+ * mts_agg_group_end_of_run
  *		Find the points after one of n that have its group, the current one;
  *		return the index of the first that may have another.
  *
- * Most points come in the order of their times.  So the stretch is extended to
- * a point far ahead and, where that fails, to half the distance.  Whether that
- * includes the next point, whose time may be any, is decided last.
+ * This is a galloping search, since most points come in the order of their
+ * times.  The distance to the point that is tried, ahead, doubles when the
+ * stretch can be extended to it, and is halved when not.  A distance of 0 is
+ * the next point.  Its time may be any, so that point ends the run only if the
+ * stretch cannot be extended to it alone.
  */
 int
-mts_agg_end_of_run(MtsAgg *agg, const MtsTime *times, int from, int n)
+mts_agg_group_end_of_run(MtsGroups *groups, const MtsTime *times, int from,
+						 int n)
 {
-	MtsStretch *stretch = agg->stretch;
+	MtsStretch *stretch = groups->stretch;
 	int to = from + 1;
 	int ahead = n;
 
 	for (;;)
 	{
-		while (to < n && times[to] >= agg->from && times[to] <= agg->to)
+		while (to < n && times[to] >= groups->from && times[to] <= groups->to)
 			to++;
 		if (to == n)
 			return n;
@@ -289,86 +258,51 @@ mts_agg_end_of_run(MtsAgg *agg, const MtsTime *times, int from, int n)
 		if (!mts_stretch_extend(stretch, times[to]))
 			return to;
 		ahead = 2 * ahead + 1;
-		agg->from = stretch->from;
-		agg->to = stretch->to;
+		groups->from = stretch->from;
+		groups->to = stretch->to;
 	}
+}
+
+/*
+ * mts_agg_group_has_whole_bucket
+ *		Tell whether all points of the bucket have the current group.
+ */
+bool
+mts_agg_group_has_whole_bucket(const MtsGroups *groups)
+{
+	return !groups->spec->has_point_keys && groups->from <= groups->earliest &&
+		   groups->to >= groups->latest;
 }
 
 /* Tell whether the keys are the same for all times of the bucket. */
 static bool
-has_one_group(MtsAgg *agg)
+has_one_group(MtsGroups *groups)
 {
-	const MtsUnfold *unfold = &agg->bucket->unfold;
-
-	if (agg->has_point_keys)
+	if (groups->spec->has_point_keys)
 		return false;
-	if (!agg->stretch)
+	if (!groups->stretch)
 		return true;
-	if (!mts_stretch_seek(agg->stretch, unfold->earliest))
-		agg->stretch_has_changed = true;
-	return mts_stretch_extend(agg->stretch, unfold->latest);
+	if (!mts_stretch_seek(groups->stretch, groups->earliest))
+		groups->stretch_has_changed = true;
+	return mts_stretch_extend(groups->stretch, groups->latest);
 }
 
 /*
- * mts_agg_enter_bucket
+ * mts_agg_group_enter_bucket
  *		Make the group of all points of the bucket the current one, if they
  *		have the same.
  *
- * There are npoints > 0 points.  Call this in the memory context that is reset
- * for each point.
+ * There are npoints > 0 points.  The row has what they have in common, and
+ * their earliest time.
  */
 MtsBucketGroup
-mts_agg_enter_bucket(MtsAgg *agg, int64 npoints)
+mts_agg_group_enter_bucket(MtsGroups *groups, int64 npoints)
 {
-	MtsBucketGroup found = MTS_BUCKET_IN_GROUP;
-
-	if (!mts_bucket_fill_row(agg->bucket, agg->bucket->unfold.earliest,
-							 agg->row))
+	if (!mts_agg_group_bucket_passes(groups, npoints))
+		return MTS_BUCKET_FILTERED_OUT;
+	if (!has_one_group(groups))
 		return MTS_BUCKET_UNDECIDED;
-	ExecStoreVirtualTuple(agg->row);
-	if (!mts_agg_bucket_passes(agg, npoints))
-		found = MTS_BUCKET_FILTERED_OUT;
-	else if (!has_one_group(agg))
-		found = MTS_BUCKET_UNDECIDED;
-	else
-	{
-		filter_aggregates(agg);
-		find_group(agg);
-	}
-	ExecClearTuple(agg->row);
-	return found;
-}
-
-/* ---- Result ------------------------------------------------------------- */
-
-/* mts_agg_emit_groups: begin to emit the groups. */
-void
-mts_agg_emit_groups(MtsAgg *agg)
-{
-	agg->is_emitting = agg->has_emitted = true;
-	if (agg->table)
-		InitTupleHashIterator(agg->table, &agg->iterator);
-}
-
-/*
- * mts_agg_next_group
- *		The transition values of the next group, whose keys are in group_slot
- *		then; NULL at the end.
- */
-const NullableDatum *
-mts_agg_next_group(MtsAgg *agg)
-{
-	NullableDatum *only = agg->only;
-	TupleHashEntry entry;
-
-	if (!agg->table)
-	{
-		agg->only = NULL;
-		return only;
-	}
-	entry = ScanTupleHashTable(agg->table, &agg->iterator);
-	if (!entry)
-		return NULL;
-	ExecStoreMinimalTuple(mts_hash_tuple(entry), agg->group_slot, false);
-	return mts_hash_additional(agg->table, entry);
+	filter_aggregates(groups);
+	find_group(groups);
+	return MTS_BUCKET_IN_GROUP;
 }

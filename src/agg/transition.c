@@ -220,8 +220,8 @@ advance_value(const MtsTransition *transition, NullableDatum *state,
 }
 
 /*
- * The same as float8_accum() for many values: the count, the sum, and the sum
- * of squared differences by the method of Youngs and Cramer
+ * Do what float8_accum() does, for many values: compute their count, their sum
+ * and, by the method of Youngs and Cramer, the sum of squared differences.
  */
 static void
 accumulate(double *state, const double *values, int n)
@@ -264,7 +264,7 @@ sum_integers(const Datum *values, int n)
 	return sum;
 }
 
-/* The same as int4_avg_accum() for many values: their count and their sum */
+/* Do what int4_avg_accum() does, for many values. */
 static void
 accumulate_integers(int64 *state, const Datum *values, int n)
 {
@@ -381,8 +381,8 @@ advance_values(const MtsTransition *transition, NullableDatum *state,
  * mts_transition_advance_many
  *		Advance a transition value by many points.
  *
- * The values are passed by value; they are NULL if the aggregate takes none.
- * *missing tells which of them are null; it is NULL if none is.
+ * The values are passed by value; they are NULL if the aggregate has no
+ * argument.  *missing tells which of them are null; it is NULL if none is.
  */
 void
 mts_transition_advance_many(const MtsTransition *transition,

@@ -18,6 +18,7 @@
 #include "utils/memutils.h"
 
 #include "driver/document.h"
+#include "table/collections.h"
 #include "table/index.h"
 #include "table/option.h"
 #include "table/zone.h"
@@ -186,19 +187,19 @@ report_table(const MtsImport *import, const MtsInferred *table,
 static void
 report_missing(const MtsImport *import, const char *name)
 {
-	const char *other = NULL;
+	List *names = NIL;
+	const char *other;
 	ListCell *lc;
 
 	foreach (lc, import->names)
-	{
-		const char *known = strVal(lfirst(lc));
-
-		if (!import->only && strcmp(known, name) == 0)
-			return;
-		if (pg_strcasecmp(known, name) == 0)
-			other = known;
-	}
-	ereport(other || import->only ? ERROR : NOTICE,
+		if (!import->only || strcmp(strVal(lfirst(lc)), name) != 0)
+			names = lappend(names, strVal(lfirst(lc)));
+	other = mts_collections_similar(names, name);
+	if (other && strcmp(other, name) == 0)
+		return;
+	ereport(import->only || (other && pg_strcasecmp(other, name) == 0)
+				? ERROR
+				: NOTICE,
 			(errcode(ERRCODE_FDW_TABLE_NOT_FOUND),
 			 errmsg("database \"%s\" has no collection \"%s\"",
 					import->stmt->remote_schema, name),

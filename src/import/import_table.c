@@ -136,22 +136,18 @@ add_field(List *fields, const char *field)
 	return lappend(fields, makeString(pstrdup(dotted)));
 }
 
-/* The fields by which an INSERT finds a bucket */
+/* The fields by which an INSERT finds a bucket; the first is the time */
 static List *
 identity_fields(const MtsInferred *table)
 {
-	List *fields = list_make1(makeString(pstrdup(table->group)));
+	List *fields = add_field(NIL, table->bucket_time);
 
-	if (table->bucket_time[0])
-		fields = add_field(fields, table->bucket_time);
-	for (int i = 0; i < table->ncolumns; i++)
-	{
-		const MtsInferColumn *column = &table->columns[i];
-
-		if (column->role == MTS_ROLE_KEY ||
-			(column->role == MTS_ROLE_TIME && !table->bucket_time[0]))
-			fields = add_field(fields, column->field);
-	}
+	for (int i = 0; i < table->ncolumns && !table->bucket_time[0]; i++)
+		if (table->columns[i].role == MTS_ROLE_TIME)
+			fields = add_field(fields, table->columns[i].field);
+	for (int i = 0; i < table->ncolumns && fields; i++)
+		if (table->columns[i].role == MTS_ROLE_KEY)
+			fields = add_field(fields, table->columns[i].field);
 	return fields;
 }
 
@@ -170,33 +166,9 @@ mts_import_is_in_id(const MtsInferred *table)
 	return false;
 }
 
-/* Whether an index is on some of these fields only */
-static bool
-has_only(const MtsInferIndex *index, List *fields)
-{
-	for (int i = 0; i < index->nfields; i++)
-		if (!list_member(fields, makeString(pstrdup(index->fields[i]))))
-			return false;
-	return true;
-}
-
-/* Whether an index has the time by which an INSERT finds a bucket */
-static bool
-has_time(const MtsInferIndex *index, const MtsInferred *table)
-{
-	const char *time = table->bucket_time;
-
-	for (int i = 0; i < table->ncolumns && !*time; i++)
-		if (table->columns[i].role == MTS_ROLE_TIME)
-			time = table->columns[i].field;
-	for (int i = 0; i < index->nfields; i++)
-		if (strcmp(index->fields[i], time) == 0)
-			return true;
-	return false;
-}
-
 /*
- * Whether a unique index proves that the time and the keys identify a bucket.
+ * Whether a unique index proves that the time and the keys identify a bucket:
+ * it has the time, and otherwise only keys and the filter's field.
  *
  * The samples prove nothing, nor does any index if these are inside of _id:
  * the _id of another document may have more fields, or another order.
@@ -206,11 +178,23 @@ is_identified(const MtsImport *import, const MtsInferred *table)
 {
 	List *fields = identity_fields(table);
 
-	for (int i = 0; i < import->nindexes && !mts_import_is_in_id(table); i++)
-		if (import->indexes[i].is_unique &&
-			has_time(&import->indexes[i], table) &&
-			has_only(&import->indexes[i], fields))
+	for (int i = 0;
+		 i < import->nindexes && fields && !mts_import_is_in_id(table); i++)
+	{
+		const MtsInferIndex *index = &import->indexes[i];
+		bool has_only = index->is_unique, has_time = false;
+
+		for (int j = 0; j < index->nfields; j++)
+		{
+			String *field = makeString(pstrdup(index->fields[j]));
+
+			has_time |= equal(field, linitial(fields));
+			has_only &= list_member(fields, field) ||
+						strcmp(table->group, index->fields[j]) == 0;
+		}
+		if (has_only && has_time)
 			return true;
+	}
 	return false;
 }
 

@@ -25,7 +25,7 @@ mts_bucket_reader_new(MtsTable *table, Oid userid, TupleDesc rows,
 	reader->scan = mts_scan_new(table, userid, list_make1_int(0),
 								CreateStandaloneExprContext());
 	/* also what the statement itself has written */
-	reader->scan->source->in_xact = mts_table_joins_xact(table);
+	mts_source_read_xact(reader->scan->source, mts_table_joins_xact(table));
 	reader->bucket = reader->scan->bucket;
 	reader->bucket->row_ids = row_ids;
 	reader->row =

@@ -141,7 +141,7 @@ mts_edits_new(Relation relation, MtsWriter *writer, Oid userid,
 
 /* ---- Collecting --------------------------------------------------------- */
 
-/* Return whether two rows have different values in a column. */
+/* Tell whether two rows have different values in a column. */
 static bool
 differ(const MtsEdits *edits, int i, const TupleTableSlot *a,
 	   const TupleTableSlot *b)
@@ -163,7 +163,7 @@ refuse_change(const MtsColumn *column, const char *detail)
 }
 
 /*
- * Return whether a new row moves the point of edits->old_row to another bucket
+ * Tell whether a new row moves the point of edits->old_row to another bucket
  * or slot; raise an error where it changes a column that cannot be changed.
  */
 static bool
@@ -702,7 +702,7 @@ store_moved(MtsEdits *edits)
 	}
 	MemoryContextSwitchTo(old);
 	process(edits, PASS_CHECK);
-	edits->reader->scan->source->in_xact = writer->bulk.joins_xact;
+	mts_source_read_xact(edits->reader->scan->source, writer->bulk.joins_xact);
 	mts_writer_flush(writer);
 	writer->moves_points = false;
 }

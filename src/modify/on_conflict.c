@@ -34,7 +34,8 @@
 typedef struct Refusal
 {
 	const char *collection;
-	List *keys; /* bson_t: of its unique indexes */
+	MtsInferIndex *indexes;
+	int nindexes;
 } Refusal;
 
 /*
@@ -177,8 +178,8 @@ record_refusal(MtsWriter *writer, const MtsOp *op)
 	old = MemoryContextSwitchTo(GetMemoryChunkContext(writer));
 	refusal = palloc(sizeof(Refusal));
 	refusal->collection = pstrdup(collection);
-	refusal->keys = mts_index_list_unique(bulk->connection, bulk->database,
-										  refusal->collection);
+	refusal->indexes = mts_index_list(bulk->connection, bulk->database,
+									  refusal->collection, &refusal->nindexes);
 	writer->refusals = lappend(writer->refusals, refusal);
 	MemoryContextSwitchTo(old);
 }
@@ -191,16 +192,16 @@ record_refusal(MtsWriter *writer, const MtsOp *op)
  * paths can lead to different elements of one array.
  */
 static void
-append_same_key(const bson_t *document, const bson_t *key, bson_t *terms)
+append_same_key(const bson_t *document, const MtsInferIndex *index,
+				bson_t *terms)
 {
 	bson_t *term = mts_document_new();
 	int ndotted = 0;
-	bson_iter_t field, iter, value;
+	bson_iter_t iter, value;
 
-	bson_iter_init(&field, key);
-	while (bson_iter_next(&field))
+	for (int i = 0; i < index->nfields; i++)
 	{
-		const char *path = bson_iter_key(&field);
+		const char *path = index->fields[i];
 
 		ndotted += strchr(path, '.') != NULL;
 		if (ndotted > 1 || !bson_iter_init(&iter, document) ||
@@ -227,12 +228,12 @@ is_duplicate(const MtsWriter *writer, const MtsOp *insert)
 	MtsFind find = {.projection = mts_document_make("{_id: 1}"),
 					.on_primary = true,
 					.in_xact = true};
-	ListCell *lc;
 
 	if (!refusal || !mts_xact_is_active(bulk->connection->serverid))
 		return false;
-	foreach (lc, refusal->keys)
-		append_same_key(insert->document, lfirst(lc), terms);
+	for (int i = 0; i < refusal->nindexes; i++)
+		if (refusal->indexes[i].is_unique)
+			append_same_key(insert->document, &refusal->indexes[i], terms);
 	find.filter = mts_document_make("{$or: %a}", terms);
 	return !bson_empty(terms) &&
 		   mts_cursor_first(bulk->connection, bulk->database, collection,

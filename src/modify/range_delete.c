@@ -16,11 +16,10 @@
 #include "core/query/filter.h"
 #include "modify/edit.h"
 #include "modify/route.h"
-#include "scan/rolling.h"
 
 /*
  * mts_range_delete_is_possible
- *		Return whether whole buckets of a table can be removed.
+ *		Tell whether whole buckets of a table can be removed.
  *
  * A whole bucket must not be removed if it can hold what no row shows: a
  * missing value, or an invalid point that scans skip.  A flat table has no
@@ -151,16 +150,6 @@ read_points(const MtsRangeDelete *delete, MtsEdits *edits,
 	return n;
 }
 
-/* Return the names of the collections that the scan has read. */
-static List *
-list_collections(const MtsScan *scan)
-{
-	const MtsRolling *rolling = scan->source->rolling;
-
-	return rolling ? mts_rolling_chosen_names(rolling)
-				   : list_make1((char *) scan->table->collection);
-}
-
 /*
  * mts_range_delete_execute
  *		Remove the points, and return how many they were.
@@ -180,7 +169,7 @@ mts_range_delete_execute(MtsRangeDelete *delete, Relation relation)
 	n = read_points(delete, edits, row);
 	if (delete->filter)
 		mts_route_delete(&writer->bulk, delete->filter,
-						 list_collections(scan));
+						 mts_part_names(scan->source->parts));
 	mts_edits_finish(edits);
 	ExecDropSingleTupleTableSlot(row);
 	return n;

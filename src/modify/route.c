@@ -255,7 +255,8 @@ mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 
 /*
  * mts_route_begin
- *		Do the same, if possible without waiting; mts_bulk_end must follow.
+ *		Execute operations, each on the collection of its time, if possible
+ *		without waiting; mts_bulk_end must follow.
  */
 void
 mts_route_begin(MtsBulk *bulk, MtsOp *ops, int nops)

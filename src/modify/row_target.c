@@ -140,7 +140,7 @@ row_time(const MtsTargeting *targeting, TupleTableSlot *slot)
 
 /*
  * mts_row_target_is_timeless
- *		Return whether a row is a document without a time.
+ *		Tell whether a row is a document without a time.
  *
  * Such a document can be changed, not inserted.
  */
@@ -178,7 +178,7 @@ time_key(const MtsTargeting *targeting, MtsTime t, MtsTime *stored)
 
 /*
  * mts_row_target_stays
- *		Return whether a point keeps its bucket and slot when its time
+ *		Tell whether a point keeps its bucket and slot when its time
  *		changes.
  *
  * start is that of the bucket.
@@ -353,7 +353,7 @@ encode_own_time(const MtsTargeting *targeting, MtsRowTarget *target)
 }
 
 /*
- * Return whether a value would be read as no reading: the column's missing
+ * Tell whether a value would be read as no reading: the column's missing
  * value is, and an empty document where a value is expected.
  */
 static bool
@@ -564,7 +564,7 @@ mts_row_target_make(const MtsTargeting *targeting, TupleTableSlot *slot,
 
 /*
  * mts_row_target_same_value
- *		Return whether two BSON values are equal; numbers can differ in type.
+ *		Tell whether two BSON values are equal; numbers can differ in type.
  */
 bool
 mts_row_target_same_value(const bson_value_t *a, const bson_value_t *b)

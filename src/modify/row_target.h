@@ -71,7 +71,7 @@ extern bson_t *mts_row_target_selector(const MtsTargeting *targeting,
 									   MtsTime start,
 									   const bson_value_t *values);
 
-/* Return whether a column is a writable field of the bucket. */
+/* Tell whether a column is a writable field of the bucket. */
 static inline bool
 mts_row_target_is_of_bucket(const MtsTargeting *targeting, int column)
 {

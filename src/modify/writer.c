@@ -494,7 +494,7 @@ mts_writer_add(MtsWriter *writer, TupleTableSlot *slot)
 /* ---- Growing buckets ---------------------------------------------------- */
 
 /*
- * Return whether more points of a bucket are expected.  A bucket in its first
+ * Tell whether more points of a bucket are expected.  A bucket in its first
  * turn is as the others, if most turns are not the first ones.
  */
 static bool
@@ -530,7 +530,7 @@ mark_growing(const MtsWriter *writer)
 
 /*
  * mts_writer_is_full
- *		Return whether it is time to send the batch.
+ *		Tell whether it is time to send the batch.
  *
  * The points of complete buckets are sent if they are the most.  Otherwise,
  * the batch is full when it has no more memory.
@@ -603,7 +603,7 @@ begin_next_batch(MtsWriter *writer, bool keeps_points)
 /* ---- New buckets -------------------------------------------------------- */
 
 /*
- * Return whether the table's own index exists and refuses a second bucket with
+ * Tell whether the table's own index exists and refuses a second bucket with
  * the same key.  Not where the key lies in _id: no such index is described.
  */
 static bool
@@ -619,7 +619,7 @@ has_unique_index(const MtsWriter *writer)
 						  index, NULL);
 }
 
-/* Return whether a bucket that exists may refuse its insertion. */
+/* Tell whether a bucket that exists may refuse its insertion. */
 static bool
 may_be_refused(MtsWriter *writer)
 {
@@ -628,7 +628,7 @@ may_be_refused(MtsWriter *writer)
 		   !mts_bulk_is_transaction(&writer->bulk);
 }
 
-/* Return whether a batch is large enough to look for the unique index. */
+/* Tell whether a batch is large enough to look for the unique index. */
 static bool
 looks_new(MtsWriter *writer)
 {
@@ -642,7 +642,7 @@ looks_new(MtsWriter *writer)
 		   bson_empty(writer->targeting->identity->others);
 }
 
-/* Return whether to insert the next buckets that are not known to exist. */
+/* Tell whether to insert the next buckets that are not known to exist. */
 static bool
 may_insert(MtsWriter *writer)
 {

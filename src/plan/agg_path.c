@@ -21,6 +21,7 @@
 
 #include "compat.h"
 #include "plan/agg_target.h"
+#include "plan/grouping_sets.h"
 #include "plan/groups.h"
 #include "plan/plan.h"
 #include "plan/series.h"
@@ -263,24 +264,89 @@ mts_agg_path_add_final(const MtsAggregation *aggregation, Path *path,
 	add_agg_path(aggregation, path, target, AGG_SORTED, split, having);
 }
 
+/*
+ * mts_agg_path_add_combined
+ *		Add the paths of Agg nodes that combine the partial states of a path.
+ *
+ * target has the columns of the path and, with grouping sets, values of
+ * GROUPING().
+ */
+void
+mts_agg_path_add_combined(const MtsAggregation *aggregation, Path *path,
+						  PathTarget *target, Node *having)
+{
+	MtsAggregation of_sets = *aggregation;
+	PathTarget *wanted = aggregation->output->reltarget;
+
+	if (!aggregation->root->parse->groupingSets)
+	{
+		mts_agg_path_add_final(aggregation, path, wanted,
+							   AGGSPLIT_FINAL_DESERIAL, having);
+		return;
+	}
+	path = mts_grouping_sets_path(aggregation->root, aggregation->output, path,
+								  target, &of_sets.clause);
+	add_agg_path(&of_sets, path, wanted, AGG_HASHED, AGGSPLIT_FINAL_DESERIAL,
+				 having);
+}
+
+/*
+ * Add the path of an Agg node above a scan that returns each combination of
+ * keys and arguments once, for count(DISTINCT ..) and the like.
+ */
+static void
+add_different_path(const MtsAggregation *aggregation, Node *having)
+{
+	PlannerInfo *root = aggregation->root;
+	RelOptInfo *input = aggregation->input;
+	RelOptInfo *output = aggregation->output;
+	const MtsTable *table = ((const MtsRelInfo *) input->fdw_private)->table;
+	PathTarget *target =
+		mts_agg_target_different(root, output->reltarget, having, input->relid,
+								 table->layout.time_column + 1);
+	AggClauseCosts costs;
+	Path *path;
+
+	if (!target || !can_aggregate(aggregation, target) ||
+		!grouping_is_sortable(aggregation->clause))
+		return;
+	path = make_scan(aggregation, output, target, NULL, NULL);
+	/* an Agg node may expect the arguments to be sorted, too */
+	if (aggregation->pathkeys != NIL)
+		path = (Path *) create_sort_path(root, output, path,
+										 aggregation->pathkeys, -1);
+	MemSet(&costs, 0, sizeof(costs));
+	get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
+	add_path(output,
+			 (Path *) create_agg_path(root, output, path, output->reltarget,
+									  aggregation->has_groups ? AGG_SORTED
+															  : AGG_PLAIN,
+									  AGGSPLIT_SIMPLE, aggregation->clause,
+									  (List *) having, &costs, path->rows));
+}
+
 static void
 add_group_paths(const MtsAggregation *aggregation,
 				const GroupPathExtraData *extra)
 {
+	PlannerInfo *root = aggregation->root;
 	PathTarget *wanted = aggregation->output->reltarget;
 	PathTarget *target;
+	PathTarget *groups;
 
-	if (aggregation->root->parse->groupingSets ||
-		!(extra->flags & GROUPING_CAN_PARTIAL_AGG) ||
-		!grouping_is_hashable(aggregation->root->parse->groupClause))
+	if (!grouping_is_hashable(root->parse->groupClause))
 		return;
-	target = mts_agg_target_make(aggregation->root, wanted, extra->havingQual);
-	if (can_aggregate(aggregation, target))
-		mts_agg_path_add_final(aggregation,
-							   make_scan(aggregation, aggregation->output,
-										 target, NULL, NULL),
-							   wanted, AGGSPLIT_FINAL_DESERIAL,
-							   extra->havingQual);
+	if (!root->parse->groupingSets && root->parse->hasAggs)
+		add_different_path(aggregation, extra->havingQual);
+	if (!mts_grouping_sets_can_combine(root, extra))
+		return;
+	target = mts_agg_target_make(root, wanted, extra->havingQual);
+	groups = mts_grouping_sets_input(root, target);
+	if (groups && can_aggregate(aggregation, groups))
+		mts_agg_path_add_combined(aggregation,
+								  make_scan(aggregation, aggregation->output,
+											groups, NULL, NULL),
+								  target, extra->havingQual);
 }
 
 /* Add paths that return partial states, of a partition or of workers. */

@@ -37,6 +37,9 @@ extern void mts_agg_path_add_partial_scan(const MtsAggregation *aggregation,
 extern void mts_agg_path_add_final(const MtsAggregation *aggregation,
 								   Path *path, PathTarget *target,
 								   AggSplit split, Node *having);
+extern void mts_agg_path_add_combined(const MtsAggregation *aggregation,
+									  Path *path, PathTarget *target,
+									  Node *having);
 extern void mtsGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage,
 									RelOptInfo *input_rel,
 									RelOptInfo *output_rel, void *extra);

@@ -7,6 +7,7 @@
  */
 #include "plan/agg_target.h"
 
+#include "access/htup_details.h"
 #include "access/transam.h"
 #include "catalog/pg_aggregate.h"
 #include "nodes/nodeFuncs.h"
@@ -16,8 +17,12 @@
 #include "optimizer/planner.h"
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
 
 #include "plan/plan.h"
+#include "pushdown/infallible.h"
 
 /*
  * Add the columns and aggregates that an expression requires beside the
@@ -72,6 +77,84 @@ mts_agg_target_make(PlannerInfo *root, const PathTarget *wanted, Node *having)
 			mark_partial_aggref(partial, AGGSPLIT_INITIAL_SERIAL);
 			lfirst(lc) = partial;
 		}
+	set_pathtarget_cost_width(root, target);
+	return target;
+}
+
+/*
+ * Tell whether an aggregate ignores rows that repeat its arguments: one of
+ * their different values, or the least or greatest one.
+ */
+static bool
+ignores_repeated(const Aggref *aggref)
+{
+	HeapTuple tuple;
+	bool is_extreme;
+
+	if (aggref->aggkind != AGGKIND_NORMAL || aggref->agglevelsup != 0)
+		return false;
+	if (aggref->aggdistinct != NIL)
+		return true;
+	tuple = SearchSysCache1(AGGFNOID, aggref->aggfnoid);
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for aggregate %u", aggref->aggfnoid);
+	is_extreme = OidIsValid(((Form_pg_aggregate) GETSTRUCT(tuple))->aggsortop);
+	ReleaseSysCache(tuple);
+	return is_extreme && aggref->aggfnoid < FirstGenbkiObjectId;
+}
+
+/* Add an expression that distinguishes rows; false if it cannot. */
+static bool
+add_different(PathTarget *target, Expr *expr)
+{
+	Oid type = exprType((Node *) expr);
+
+	if (!OidIsValid(lookup_type_cache(type, TYPECACHE_HASH_PROC)->hash_proc) ||
+		(type_is_collatable(type) &&
+		 !OidIsValid(exprCollation((Node *) expr))))
+		return false;
+	if (!list_member(target->exprs, expr))
+		add_column_to_pathtarget(target, expr, 0);
+	return true;
+}
+
+/*
+ * mts_agg_target_different
+ *		The columns of a scan that returns each combination of the grouping
+ *		expressions and of the aggregates' arguments once; NULL if a result
+ *		depends on how often it occurs.
+ *
+ * An argument that could fail is not evaluated for a row that FILTER removes.
+ */
+PathTarget *
+mts_agg_target_different(PlannerInfo *root, const PathTarget *wanted,
+						 Node *having, Index varno, AttrNumber time)
+{
+	PathTarget *all = mts_agg_target_make(root, wanted, having);
+	PathTarget *target = create_empty_pathtarget();
+	ListCell *lc, *of_args;
+
+	foreach (lc, all->exprs)
+	{
+		Aggref *aggref = lfirst(lc);
+
+		if (!IsA(aggref, Aggref))
+		{
+			add_column_to_pathtarget(
+				target, (Expr *) aggref,
+				get_pathtarget_sortgroupref(all, foreach_current_index(lc)));
+			continue;
+		}
+		if (!ignores_repeated(aggref) ||
+			(aggref->aggfilter &&
+			 (!mts_infallible_is((Node *) aggref->args, varno, time) ||
+			  !add_different(target, aggref->aggfilter))))
+			return NULL;
+		foreach (of_args, aggref->args)
+			if (!add_different(target,
+							   lfirst_node(TargetEntry, of_args)->expr))
+				return NULL;
+	}
 	set_pathtarget_cost_width(root, target);
 	return target;
 }

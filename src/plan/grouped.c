@@ -219,9 +219,12 @@ add_scans(const MtsAggregation *aggregation, RelOptInfo *grouped, List *steps)
 	ListCell *lc;
 
 	mts_agg_path_add_scan(aggregation, grouped, target, NULL, NULL);
-	mts_agg_path_add_partial_scan(aggregation, grouped, target);
 	foreach (lc, selected)
 		mts_agg_path_add_scan(aggregation, grouped, target, NULL, lfirst(lc));
+	/* children are appended, not looked up or divided */
+	if (table->reloptkind == RELOPT_OTHER_MEMBER_REL)
+		return;
+	mts_agg_path_add_partial_scan(aggregation, grouped, target);
 	foreach (lc, lookups)
 	{
 		ParamPathInfo *param = lfirst(lc);
@@ -326,7 +329,7 @@ make_member(const MtsAggregation *aggregation, const Member *member,
 /* Append the members that are grouped. */
 static RelOptInfo *
 append_members(const MtsAggregation *aggregation, List *members, List *keys,
-			   List *aggregates)
+			   List *aggregates, List *steps)
 {
 	RelOptInfo *grouped =
 		new_grouped(aggregation, aggregation->input, keys, aggregates);
@@ -335,7 +338,7 @@ append_members(const MtsAggregation *aggregation, List *members, List *keys,
 
 	foreach (lc, members)
 	{
-		RelOptInfo *child = make_member(aggregation, lfirst(lc), NIL);
+		RelOptInfo *child = make_member(aggregation, lfirst(lc), steps);
 
 		grouped->rows += child->rows;
 		paths = lappend(paths, child->cheapest_total_path);
@@ -400,6 +403,6 @@ mts_grouped_make(const MtsAggregation *aggregation, List *keys,
 	if (groups * LEAST_POINTS > table->rows)
 		return NULL;
 	return planner_rt_fetch(table->relid, root)->inh
-			   ? append_members(aggregation, members, keys, aggregates)
+			   ? append_members(aggregation, members, keys, aggregates, steps)
 			   : make_member(aggregation, linitial(members), steps);
 }

@@ -48,10 +48,11 @@
 #include "plan/agg_path.h"
 #include "plan/agg_target.h"
 #include "plan/grouped.h"
+#include "plan/grouping_sets.h"
 #include "plan/join_order.h"
 #include "pushdown/infallible.h"
 
-bool mts_enable_join_aggregate = false;
+bool mts_enable_join_aggregate = true;
 
 static create_upper_paths_hook_type previous_hook = NULL;
 
@@ -484,8 +485,6 @@ find_aggregates(const Keys *keys, const PathTarget *target, List **aggregates)
 
 	foreach (lc, target->exprs)
 	{
-		if (IsA(lfirst(lc), GroupingFunc))
-			return false;
 		if (!IsA(lfirst(lc), Aggref))
 			continue;
 		if (!is_harmless_aggregate(keys, lfirst(lc)))
@@ -501,13 +500,14 @@ add_paths_of_table(PlannerInfo *root, RelOptInfo *table, RelOptInfo *output,
 				   Node *having)
 {
 	MtsAggregation aggregation = mts_agg_path_aggregation(root, table, output);
-	PathTarget *target = mts_agg_target_make(root, output->reltarget, having);
+	PathTarget *made = mts_agg_target_make(root, output->reltarget, having);
+	PathTarget *target = mts_grouping_sets_input(root, made);
 	Keys keys = {root, table, mts_grouped_time(root, table)};
 	List *aggregates = NIL;
 	RelOptInfo *rel;
 	List *steps;
 
-	if (has_exprs_of_each_row(root, table, target) ||
+	if (!target || has_exprs_of_each_row(root, table, target) ||
 		!find_aggregates(&keys, target, &aggregates) ||
 		!find_keys(&keys, target))
 		return;
@@ -520,8 +520,8 @@ add_paths_of_table(PlannerInfo *root, RelOptInfo *table, RelOptInfo *output,
 		return;
 	if (output->pathlist != NIL)
 		aggregation.most_groups = ((Path *) linitial(output->pathlist))->rows;
-	mts_agg_path_add_final(&aggregation, rel->cheapest_total_path,
-						   output->reltarget, AGGSPLIT_FINAL_DESERIAL, having);
+	mts_agg_path_add_combined(&aggregation, rel->cheapest_total_path, made,
+							  having);
 }
 
 /* Tell whether a query is one whose aggregation can be moved below joins. */
@@ -532,10 +532,9 @@ is_suitable(PlannerInfo *root, const RelOptInfo *input,
 	return mts_enable_join_aggregate && mts_enable_partial_aggregate &&
 		   input->reloptkind == RELOPT_JOINREL &&
 		   !is_dummy_rel((RelOptInfo *) input) &&
-		   (extra->flags & GROUPING_CAN_PARTIAL_AGG) != 0 &&
-		   root->parse->groupingSets == NIL && !root->parse->hasTargetSRFs &&
-		   root->placeholder_list == NIL && !root->hasLateralRTEs &&
-		   root->qual_security_level == 0 &&
+		   mts_grouping_sets_can_combine(root, extra) &&
+		   !root->parse->hasTargetSRFs && root->placeholder_list == NIL &&
+		   !root->hasLateralRTEs && root->qual_security_level == 0 &&
 		   grouping_is_hashable(root->parse->groupClause);
 }
 

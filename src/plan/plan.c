@@ -239,6 +239,25 @@ check_privileges(PlannerInfo *root, const RelOptInfo *rel)
 }
 
 /*
+ * Tell whether a worker may scan the whole of a relation.
+ *
+ * Only the processes that divide a scan learn from the leader which snapshot
+ * of MongoDB's data the statement reads.  So a worker may not if there can be
+ * a snapshot.
+ */
+static bool
+workers_may_scan(const RelOptInfo *rel, const MtsTable *table, Oid userid)
+{
+	/* there are no workers, so the connection is not needed */
+	if (!rel->consider_parallel)
+		return true;
+	return !table->is_consistent ||
+		   !mts_attempt_may_read_snapshots(mts_connection_get(table->serverid,
+															  userid),
+										   true);
+}
+
+/*
  * mtsGetForeignRelSize
  *		Classify the clauses and estimate the number of rows that match.
  */
@@ -263,11 +282,8 @@ mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	info->points_per_bucket =
 		mts_estimate_table(root, baserel, info->table, &info->collections);
 	info->workers_may_scan =
-		!baserel->consider_parallel || !info->table->is_consistent ||
-		!mts_attempt_may_read_snapshots(
-			mts_connection_get(info->table->serverid,
-							   OidIsValid(userid) ? userid : GetUserId()),
-			true);
+		workers_may_scan(baserel, info->table,
+						 OidIsValid(userid) ? userid : GetUserId());
 	set_baserel_size_estimates(root, baserel);
 	info->points = fetched_points(root, baserel, baserel->baserestrictinfo);
 }

@@ -33,9 +33,7 @@ typedef struct MtsRelInfo
 	double points;      /* of the buckets that match baserestrictinfo */
 	double collections; /* of a rolling set; otherwise 1 */
 
-	/* a worker may scan the whole relation: it need not read the moment of its
-	 * statement, which only scans that are divided get from the leader */
-	bool workers_may_scan;
+	bool workers_may_scan; /* a worker may scan the whole relation */
 } MtsRelInfo;
 
 /* The setting mongo_ts_fdw.processors; 0 for those of the host */

@@ -13,6 +13,7 @@
 
 #include <math.h>
 
+#include "catalog/pg_aggregate.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -102,7 +103,6 @@ check_stage(void *arg, const char *stage, const char *index)
 static bool
 skips_in_index(MtsScan *scan, const MtsSortOrder *order)
 {
-	bson_t *terms = mts_document_new();
 	const bson_t *reply = NULL;
 	MtsFind find;
 	int skips = -1;
@@ -112,10 +112,10 @@ skips_in_index(MtsScan *scan, const MtsSortOrder *order)
 	mts_scan_prepare(scan);
 	if (!scan->query->is_possible)
 		return false;
-	/* an index serves other values of these keys as well as these */
-	for (int i = 0; i < order->nseries - 1; i++)
-		mts_template_push(terms, "{%s: 0}", order->keys[i].field);
-	find = mts_first_buckets_find(scan->query, terms);
+	find = mts_first_buckets_find(scan->query,
+								  mts_sort_order_series_terms(order,
+															  order->nseries -
+																  1));
 	if (!mts_source_try_explain(scan->source, &find, scan->table->collection,
 								&reply))
 		mts_known_record_silence(scan->table->serverid, scan->source->userid);
@@ -168,8 +168,9 @@ typedef struct Series
 	RelOptInfo *output;
 	List *pathkeys; /* the keys, and then the time if the query names it */
 	int nkeys;
-	List *exprs;  /* the keys */
-	List *clause; /* of GROUP BY; NIL for DISTINCT */
+	List *exprs;   /* the keys */
+	List *clause;  /* of GROUP BY; NIL for DISTINCT */
+	bool is_plain; /* one group of all series */
 	Node *having;
 	double n; /* number of series, estimated */
 } Series;
@@ -210,7 +211,7 @@ add_skip_scan(const Series *series, List *order, bool is_sorted, Cost run)
 	if (!is_sorted)
 		path = (Path *) create_sort_path(root, output, path, series->pathkeys,
 										 -1);
-	if (series->clause == NIL)
+	if (series->clause == NIL && !series->is_plain)
 		path = (Path *) create_upper_unique_path(root, output, path,
 												 series->nkeys, series->n);
 	else
@@ -219,9 +220,10 @@ add_skip_scan(const Series *series, List *order, bool is_sorted, Cost run)
 		get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
 		path =
 			(Path *) create_agg_path(root, output, path, output->reltarget,
-									 AGG_SORTED, AGGSPLIT_SIMPLE,
-									 series->clause, (List *) series->having,
-									 &costs, series->n);
+									 series->is_plain ? AGG_PLAIN : AGG_SORTED,
+									 AGGSPLIT_SIMPLE, series->clause,
+									 (List *) series->having, &costs,
+									 series->n);
 	}
 	add_path(output, path);
 }
@@ -416,9 +418,66 @@ make_time_pathkeys(PlannerInfo *root, Var *time, bool is_max)
 }
 
 /*
+ * Find the aggregate of a column's different values that is all that a query
+ * wants, perhaps several times; NULL if it wants anything else.
+ */
+static Aggref *
+find_distinct(const Series *series)
+{
+	List *exprs = list_make2(series->output->reltarget->exprs, series->having);
+	Aggref *found = NULL;
+	ListCell *lc;
+
+	foreach (lc, pull_var_clause((Node *) exprs, PVC_INCLUDE_AGGREGATES |
+													 PVC_RECURSE_WINDOWFUNCS |
+													 PVC_INCLUDE_PLACEHOLDERS))
+	{
+		Aggref *aggref = lfirst(lc);
+
+		if (!IsA(aggref, Aggref))
+			continue;
+		if (aggref->aggkind != AGGKIND_NORMAL || aggref->aggfilter ||
+			list_length(aggref->aggdistinct) != 1 ||
+			list_length(aggref->args) != 1 ||
+			(found && !equal(found->args, aggref->args)))
+			return NULL;
+		found = aggref;
+	}
+	return found;
+}
+
+/*
+ * Add the paths of a skip scan for count(DISTINCT key) and the like, perhaps
+ * of groups by other keys: a row of each series is enough.
+ */
+static void
+add_distinct_key_paths(Series *series)
+{
+	PlannerInfo *root = series->root;
+	const Aggref *aggref = find_distinct(series);
+	ListCell *lc;
+
+	if (!aggref)
+		return;
+	series->is_plain = root->parse->groupClause == NIL;
+	series->pathkeys = make_pathkeys_for_sortclauses(root, series->clause,
+													 root->processed_tlist);
+	foreach (lc, make_pathkeys_for_sortclauses(root, aggref->aggdistinct,
+											   aggref->args))
+		series->pathkeys =
+			list_append_unique_ptr(series->pathkeys, lfirst(lc));
+	series->nkeys = list_length(series->pathkeys);
+	series->exprs = lappend(get_sortgrouplist_exprs(root->parse->groupClause,
+													root->parse->targetList),
+							linitial_node(TargetEntry, aggref->args)->expr);
+	add_paths(series);
+}
+
+/*
  * mts_series_add_group_paths
  *		Add the paths of a skip scan for GROUP BY keys without aggregates, or
- *		with max() of the time or min() of it, which is that of the first row.
+ *		with max() of the time or min() of it, which is that of the first row,
+ *		or with aggregates of the different values of a key.
  */
 void
 mts_series_add_group_paths(PlannerInfo *root, RelOptInfo *rel,
@@ -432,8 +491,14 @@ mts_series_add_group_paths(PlannerInfo *root, RelOptInfo *rel,
 	Var *time;
 	bool is_max = false;
 
-	if (root->parse->groupingSets || series.clause == NIL ||
-		!find_extreme(&series, &time, &is_max))
+	if (root->parse->groupingSets)
+		return;
+	if (!find_extreme(&series, &time, &is_max))
+	{
+		add_distinct_key_paths(&series);
+		return;
+	}
+	if (series.clause == NIL)
 		return;
 	series.pathkeys = root->group_pathkeys;
 	series.nkeys = list_length(series.pathkeys);

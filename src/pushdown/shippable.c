@@ -97,7 +97,7 @@ mts_shippable_var(Expr *expr, Index varno)
 			   : NULL;
 }
 
-/* The same as a column number; negative if it is not a column */
+/* Find the number of the column that an expression is; negative if none */
 static int
 column_of(const Target *target, Expr *expr)
 {
@@ -504,10 +504,7 @@ is_early_value(Expr *expr)
 		   mts_infallible_is((Node *) expr, 0, 0);
 }
 
-/*
- * A part of a condition that has no column, such as $1 IS NULL.  Alone it is
- * not shipped: PostgreSQL decides by it whether to scan.
- */
+/* A part of a condition that has no column, such as $1 IS NULL */
 static MtsQual *
 ship_value(const Target *target, Expr *expr, bool negated)
 {
@@ -633,14 +630,33 @@ ship(const Target *target, Expr *expr, bool negated)
 }
 
 /*
+ * Tell whether a qual depends on a column of the relation.  A list without
+ * quals comes from one.
+ */
+static bool
+has_column(const MtsQual *qual)
+{
+	ListCell *lc;
+
+	if (qual->kind != MTS_QUAL_AND && qual->kind != MTS_QUAL_OR)
+		return qual->kind != MTS_QUAL_VALUE;
+	foreach (lc, qual->args)
+		if (has_column(lfirst(lc)))
+			return true;
+	return qual->args == NIL;
+}
+
+/*
  * mts_shippable_clause
  *		Make the qual of a clause on the relation varno; NULL if MongoDB cannot
- *		evaluate it.
+ *		evaluate it, or if it depends on no column: PostgreSQL decides by such a
+ *		clause whether to scan.
  */
 MtsQual *
 mts_shippable_clause(const MtsTable *table, Index varno, Expr *clause)
 {
 	Target target = {table, varno};
+	MtsQual *qual = ship(&target, clause, false);
 
-	return ship(&target, clause, false);
+	return qual && has_column(qual) ? qual : NULL;
 }

@@ -9,6 +9,9 @@
  */
 #include "pushdown/sort_order.h"
 
+#include "core/bson/template.h"
+#include "driver/document.h"
+
 /* Tell whether the stored values of times sort as the times. */
 static bool
 sorts_as_times(const MtsFormat *format, const MtsClock *clock)
@@ -116,7 +119,7 @@ mts_sort_order_open(const MtsTable *table, List *plan)
 		const MtsPath *path;
 
 		key->column = linitial_int(items) - 1;
-		key->operator=(Oid) lsecond_int(items);
+		key->opno = (Oid) lsecond_int(items);
 		key->collation = (Oid) lthird_int(items);
 		key->descending = lfourth_int(items);
 		key->nulls_first = list_nth_int(items, 4);
@@ -153,6 +156,21 @@ mts_sort_order_is_of_keys(const MtsSortOrder *order, const MtsTable *table,
 		if (order->keys[i].column == table->layout.time_column)
 			return false;
 	return order->nsorted > n || (order->nsorted == n && order->nkeys == n);
+}
+
+/*
+ * mts_sort_order_series_terms
+ *		Make terms that fix the first keys of a series, to ask MongoDB how it
+ *		plans such a query: an index serves any values of them.
+ */
+bson_t *
+mts_sort_order_series_terms(const MtsSortOrder *order, int nkeys)
+{
+	bson_t *terms = mts_document_new();
+
+	for (int i = 0; i < nkeys; i++)
+		mts_template_push(terms, "{%s: 0}", order->keys[i].field);
+	return terms;
 }
 
 /*

@@ -23,7 +23,7 @@ typedef struct MtsOrderField
 typedef struct MtsSortKey
 {
 	int column; /* of the layout */
-	Oid operator;
+	Oid opno;
 	Oid collation;
 	bool descending;
 	bool nulls_first;
@@ -63,6 +63,8 @@ extern MtsDecoded mts_sort_order_read_time(const MtsOrderField *field,
 										   const MtsClock *clock,
 										   const bson_t *bucket, MtsTime *t);
 extern MtsSortOrder *mts_sort_order_open(const MtsTable *table, List *plan);
+extern bson_t *mts_sort_order_series_terms(const MtsSortOrder *order,
+										   int nkeys);
 extern void mts_sort_order_append_sort(const MtsSortOrder *order,
 									   bson_t *sort);
 

@@ -25,10 +25,13 @@
 /* The points that a series of documents should have in a batch */
 #define LEAST_POINTS 4
 
+bool mts_enable_column_reader = true;
+
+/* Allocate from a memory context, for an arena. */
 static void *
-resize(void *memory, size_t size)
+allocate(void *context, size_t size)
 {
-	return memory ? repalloc(memory, size) : palloc(size);
+	return MemoryContextAlloc(context, size);
 }
 
 /* ---- Outputs ------------------------------------------------------------ */
@@ -142,7 +145,7 @@ init_batch(MtsBucket *bucket)
 		if (bucket->outputs[i].kind == MTS_OUTPUT_POINT ||
 			bucket->outputs[i].kind == MTS_OUTPUT_SLOT)
 			wanted[bucket->outputs[i].column] = true;
-	mts_batch_init(&bucket->batch, layout, wanted, resize);
+	mts_batch_init(&bucket->batch, layout, wanted, &bucket->arena);
 	init_keys(bucket);
 }
 
@@ -161,6 +164,7 @@ mts_bucket_new(MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 	int n = layout->ncolumns + 1; /* of memory: never 0 */
 	MtsBucket *bucket = palloc0(sizeof(MtsBucket));
 
+	bucket->arena = (MtsArena){allocate, CurrentMemoryContext};
 	bucket->table = table;
 	bucket->hides_values = !mts_table_shows_values(table);
 	bucket->row_ids = row_ids;
@@ -180,9 +184,10 @@ mts_bucket_new(MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 	bucket->context =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw bucket",
 							  ALLOCSET_DEFAULT_SIZES);
-	mts_unfold_init(&bucket->unfold, layout, NULL, resize);
-	bucket->reads_batches = can_read_batches(bucket);
-	if (bucket->reads_batches)
+	mts_unfold_init(&bucket->unfold, layout, NULL, &bucket->arena);
+	bucket->reads_columns =
+		mts_enable_column_reader && can_read_batches(bucket);
+	if (bucket->reads_columns)
 		init_batch(bucket);
 	return bucket;
 }
@@ -231,16 +236,17 @@ mts_bucket_read_documents(MtsBucket *bucket, const bool *is_value,
 	const MtsOutput *time = mts_bucket_output(bucket, layout->time_column);
 	uint32 *types = palloc0((layout->ncolumns + 1) * sizeof(uint32));
 
-	if (table->rolling_name || bucket->row_ids || !FLOAT8PASSBYVAL ||
+	if (!mts_enable_column_reader || table->rolling_name || bucket->row_ids ||
+		!FLOAT8PASSBYVAL ||
 		(time && (table->attributes[time->column].typid != TIMESTAMPTZOID ||
 				  table->attributes[time->column].typmod >= 0)))
 		return;
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (mts_type_key_holds(table->attributes[i].key_type, BSON_TYPE_INT32))
 			types[i] = types_of(table->attributes[i].typid);
-	bucket->reads_documents = bucket->reads_batches =
+	bucket->reads_documents = bucket->reads_columns =
 		mts_batch_init_documents(&bucket->batch, layout, is_value, types,
-								 is_key, resize);
+								 is_key, &bucket->arena);
 	if (!bucket->reads_documents)
 		return;
 	bucket->batch.needs_time = time != NULL;
@@ -466,7 +472,7 @@ mts_bucket_open(MtsBucket *bucket, MtsBucketSource *source,
 	bucket->source = source;
 	bucket->converting = NULL;
 	bucket->ninvalid = 0;
-	bucket->next_of_batch = -1;
+	bucket->reader = MTS_READER_NONE;
 	bucket->unfold.ranges = &query->ranges;
 	bucket->unfold.accepts_null_time = query->accepts_null_time;
 	bucket->unfold.headers_only = query->content == MTS_CONTENT_HEADERS;
@@ -700,9 +706,32 @@ read_batch(MtsBucket *bucket)
 static bool
 is_worthwhile(const MtsBucket *bucket)
 {
-	return bucket->has_batch &&
+	return bucket->reader == MTS_READER_COLUMNS &&
 		   (!bucket->reads_documents ||
 			bucket->batch.n >= LEAST_POINTS * Max(bucket->batch.nseries, 1));
+}
+
+/* Read all points of the bucket at once, or prepare to unfold it. */
+static void
+choose_reader(MtsBucket *bucket)
+{
+	bucket->reader = MTS_READER_POINTS;
+	if (bucket->reads_columns)
+	{
+		if (read_batch(bucket))
+			bucket->reader = MTS_READER_COLUMNS;
+		else
+			(void) start_unfolding(bucket, bucket->document);
+		bucket->failures = is_worthwhile(bucket) ? 0 : bucket->failures + 1;
+		if (bucket->failures == MAX_FAILURES)
+			bucket->reads_columns = false;
+	}
+	if (bucket->reader == MTS_READER_POINTS)
+		bucket->counters->by_points++;
+	else
+		bucket->counters->by_columns +=
+			bucket->reads_documents ? bucket->batch.n : 1;
+	bucket->next_of_batch = 0;
 }
 
 /*
@@ -712,19 +741,9 @@ is_worthwhile(const MtsBucket *bucket)
 const MtsBatch *
 mts_bucket_batch(MtsBucket *bucket)
 {
-	if (!bucket->reads_batches)
-		return NULL;
-	if (bucket->next_of_batch < 0)
-	{
-		bucket->has_batch = read_batch(bucket);
-		bucket->next_of_batch = 0;
-		bucket->failures = is_worthwhile(bucket) ? 0 : bucket->failures + 1;
-		if (bucket->failures == MAX_FAILURES)
-			bucket->reads_batches = false;
-		if (!bucket->has_batch)
-			(void) start_unfolding(bucket, bucket->document);
-	}
-	return bucket->has_batch ? &bucket->batch : NULL;
+	if (bucket->reader == MTS_READER_NONE)
+		choose_reader(bucket);
+	return bucket->reader == MTS_READER_COLUMNS ? &bucket->batch : NULL;
 }
 
 /*
@@ -878,8 +897,7 @@ mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot)
 	MemoryContext old;
 	bool found;
 
-	/* documents are not read ahead for rows */
-	if (!bucket->reads_documents && mts_bucket_batch(bucket))
+	if (mts_bucket_batch(bucket))
 		return next_of_batch(bucket, slot);
 	MemoryContextReset(bucket->row_context);
 	error_context_stack = &callback;
@@ -940,7 +958,7 @@ mts_bucket_keep_extreme(MtsBucket *bucket, bool is_last)
 		bucket->only = (MtsRange){t, t + 1};
 		bucket->only_ranges = (MtsRanges){1, &bucket->only};
 		bucket->unfold.ranges = &bucket->only_ranges;
-		bucket->next_of_batch = -1;
+		bucket->reader = MTS_READER_NONE;
 		(void) start_unfolding(bucket, bucket->document);
 	}
 	error_context_stack = callback.previous;

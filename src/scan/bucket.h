@@ -22,12 +22,24 @@ typedef enum MtsOutputKind
 	MTS_OUTPUT_POINT /* a field of the point */
 } MtsOutputKind;
 
+/* How the points of a bucket are read */
+typedef enum MtsReader
+{
+	MTS_READER_NONE,    /* they are not read yet */
+	MTS_READER_COLUMNS, /* all at once, by column */
+	MTS_READER_POINTS   /* one after the other */
+} MtsReader;
+
+/* Lets all points of a bucket be read at once */
+extern bool mts_enable_column_reader;
+
 /* A column that is needed; the others are null in each row */
 typedef struct MtsOutput
 {
 	MtsOutputKind kind;
 	int column; /* of the layout */
 	MtsFromBson *converter;
+	bool was_found; /* a document had its field, or this is not looked for */
 } MtsOutput;
 
 typedef struct MtsBucket
@@ -36,10 +48,11 @@ typedef struct MtsBucket
 	MtsCounters *counters;
 	int noutputs;
 	MtsOutput *outputs;    /* by column */
+	MtsArena arena;        /* of what is reused from bucket to bucket */
 	MtsRowIds *row_ids;    /* identifies rows to be changed; or NULL */
 	MemoryContext context; /* of the current bucket's own values */
 	MemoryContext row_context;
-	bool reads_batches;   /* all points of a bucket at once, where possible */
+	bool reads_columns;   /* all points of a bucket at once, where possible */
 	bool reads_documents; /* so are the documents that follow a row */
 	bool has_warned;      /* of what is invalid */
 	bool hides_values;    /* the user may not see what is invalid */
@@ -64,8 +77,8 @@ typedef struct MtsBucket
 
 	/* all of its points, if they are read at once; words are Datums */
 	MtsBatch batch;
-	int next_of_batch; /* the point of the next row; -1 if not read yet */
-	bool has_batch;
+	MtsReader reader;
+	int next_of_batch; /* the point of the next row */
 	bool sorts_series; /* batches are sorted by the keys of {column} slots, and
 						* not read as rows */
 	Datum *keys;       /* of these, by series and output */

@@ -19,7 +19,7 @@
 #include "pushdown/sort_order.h"
 #include "scan/bucket.h"
 
-/* Series of the first batch; later ones grow as those of cursors do */
+/* Buckets of the cursor's first batch, whose size is not known yet */
 #define FIRST_SERIES 100
 
 /* A batch ends with the bucket that exceeds this many bytes. */
@@ -48,8 +48,7 @@ struct MtsFirstBuckets
 	MemoryContext memory; /* of the batch */
 	Entry *entries;
 	int n;
-	int next;  /* the entry to be returned */
-	int limit; /* of the next batch */
+	int next; /* the entry to be returned */
 };
 
 /*
@@ -78,7 +77,7 @@ mts_first_buckets_read_key(const MtsBucketSource *source, const char *field,
  * mts_first_buckets_find
  *		Make the command for the first buckets of all values of the last key.
  *
- * The array of terms, which may be NULL, fixes the keys before it.
+ * The array of terms fixes the keys before it.
  */
 MtsFind
 mts_first_buckets_find(const MtsQuery *query, const bson_t *terms)
@@ -90,8 +89,7 @@ mts_first_buckets_find(const MtsQuery *query, const bson_t *terms)
 	bson_t *sort =
 		mts_document_make("{%s: %d}", field, order->series_direction);
 
-	if (terms)
-		bson_concat(all, terms);
+	bson_concat(all, terms);
 	/* without this, MongoDB does not use an index for a range of the time */
 	mts_template_push(all, "{%s: {$ne: null}}", field);
 	bson_concat(sort, query->sort);
@@ -258,7 +256,7 @@ find_others(MtsFirstBuckets *buckets)
 								  source->query->order->series_direction);
 	find.limit = MAX_OTHERS * buckets->n;
 	find.first_batch = find.limit;
-	cursor = mts_source_cursor(source, &find);
+	cursor = mts_source_cursor(source, source->table->collection, &find);
 	count_found(buckets, cursor, find.limit);
 	mts_cursor_close(cursor);
 }
@@ -281,11 +279,12 @@ add_entry(MtsFirstBuckets *buckets, const bson_t *bucket)
 		find_starts(buckets->source->query, entry);
 }
 
-/* Read a batch; false at the end. */
+/* Receive a batch of first buckets; false at the end. */
 static bool
-read_batch(MtsFirstBuckets *buckets)
+read_entries(MtsFirstBuckets *buckets)
 {
 	const bson_t *bucket = NULL;
+	int limit = Min(buckets->source->table->fetch_size, MTS_FIRST_BATCH);
 	Size size = 0;
 	MemoryContext old;
 
@@ -293,9 +292,9 @@ read_batch(MtsFirstBuckets *buckets)
 		return false;
 	MemoryContextReset(buckets->memory);
 	old = MemoryContextSwitchTo(buckets->memory);
-	buckets->entries = palloc(buckets->limit * sizeof(Entry));
+	buckets->entries = palloc(limit * sizeof(Entry));
 	buckets->n = buckets->next = 0;
-	while (buckets->n < buckets->limit && size <= MAX_BATCH_BYTES &&
+	while (buckets->n < limit && size <= MAX_BATCH_BYTES &&
 		   (bucket = mts_cursor_next(buckets->cursor)))
 	{
 		size += bucket->len;
@@ -304,9 +303,6 @@ read_batch(MtsFirstBuckets *buckets)
 	buckets->is_complete = bucket == NULL;
 	if (buckets->n > 0)
 		find_others(buckets);
-	buckets->limit =
-		Min(buckets->limit * MTS_BATCH_GROWTH,
-			Min(buckets->source->table->fetch_size, MTS_FIRST_BATCH));
 	MemoryContextSwitchTo(old);
 	return buckets->n > 0;
 }
@@ -332,8 +328,8 @@ mts_first_buckets_begin(MtsBucketSource *source, const bson_t *terms)
 	buckets->memory = AllocSetContextCreate(CurrentMemoryContext,
 											"mongo_ts_fdw first buckets",
 											ALLOCSET_DEFAULT_SIZES);
-	buckets->limit = find.first_batch;
-	buckets->cursor = mts_source_cursor(source, &find);
+	buckets->cursor =
+		mts_source_cursor(source, source->table->collection, &find);
 	return buckets;
 }
 
@@ -349,16 +345,17 @@ bool
 mts_first_buckets_next(MtsFirstBuckets *buckets, bson_t *value,
 					   const MtsFirstBucket **first)
 {
-	/* an overlapping bucket is found as itself */
-	int expected = can_overlap(buckets->source->query);
 	const Entry *entry;
+	bool is_enough;
 
-	if (buckets->next == buckets->n && !read_batch(buckets))
+	if (buckets->next == buckets->n && !read_entries(buckets))
 		return false;
 	entry = &buckets->entries[buckets->next++];
 	bson_reinit(value);
 	bson_concat(value, entry->value);
-	*first =
-		entry->is_unclear || entry->found != expected ? NULL : &entry->first;
+	/* the query for overlapping buckets finds the first one, too */
+	is_enough = !entry->is_unclear &&
+				entry->found == (can_overlap(buckets->source->query) ? 1 : 0);
+	*first = is_enough ? &entry->first : NULL;
 	return true;
 }

@@ -18,7 +18,6 @@
 #include "utils/memutils.h"
 #include "utils/tuplesort.h"
 
-#include "scan/rolling.h"
 #include "scan/run.h"
 #include "scan/skip_scan.h"
 
@@ -42,7 +41,7 @@ struct MtsMerge
 	 */
 	MtsTime frontier;
 	bool frontier_is_null;
-	MtsTime next_frontier; /* the same without the last bucket read */
+	MtsTime next_frontier; /* the frontier without the last bucket read */
 	bool is_at_end;        /* there are no unread buckets */
 
 	/* of runs that have outgrown memory */
@@ -80,7 +79,7 @@ limit_frontier(const MtsMerge *merge, MtsTime frontier, bool descending)
 {
 	MtsTime limit;
 
-	if (!mts_rolling_limit(merge->scan->source, &limit))
+	if (!mts_source_next_limit(merge->scan->source, &limit))
 		return frontier;
 	return descending ? Max(frontier, limit) : Min(frontier, limit);
 }
@@ -333,7 +332,7 @@ begin_sorter(MtsMerge *merge, TupleTableSlot *slot)
 		const MtsSortKey *key = &merge->order->keys[i];
 
 		attributes[i] = key->column + 1;
-		operators[i] = key->operator;
+		operators[i] = key->opno;
 		collations[i] = key->collation;
 		nulls_first[i] = key->nulls_first;
 	}

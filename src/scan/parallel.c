@@ -1,18 +1,19 @@
 /*
  * parallel.c
- *		Divide the buckets of a query into parts for the processes of a
+ *		Divide the buckets of a query into shares for the processes of a
  *		parallel scan.
  *
- * The leader makes several parts for each process, because parts differ in
- * size, and puts their conditions into shared memory.  A process that has read
- * a part claims the next one.
+ * The leader makes several shares for each process, because shares differ in
+ * size, and puts them into shared memory.  A process that has read a share
+ * claims the next one.  A share is a part of the query: a collection, and an
+ * interval of one field.
  *
- * A part is an interval of one field.  Every document belongs to exactly one
- * part, whatever it has in that field: MongoDB compares only values of like
- * types, and the first part has all that the others do not match.  If the
- * query fixes all keys, and an index leads to the time of the buckets, they
- * are divided by time.  Otherwise they are divided by _id, at values sampled
- * from the collection.  The parts of a rolling set are its collections.
+ * Every document belongs to exactly one share, whatever it has in that field:
+ * MongoDB compares only values of like types, and one share of a collection
+ * has all that the others do not match.  If the query fixes all keys, and an
+ * index leads to the time of the buckets, they are divided by time.  Otherwise
+ * they are divided by _id, at values sampled from the collection.  If a
+ * rolling set has enough collections, each of them is a share.
  */
 #include "scan/parallel.h"
 
@@ -20,6 +21,7 @@
 
 #include "access/parallel.h"
 #include "port/atomics.h"
+#include "utils/memutils.h"
 
 #include "core/bson/template.h"
 #include "core/query/filter.h"
@@ -28,28 +30,29 @@
 #include "driver/document.h"
 #include "scan/rolling.h"
 
-#define PARTS_PER_PROCESS 4
-#define SAMPLED_IDS_PER_PART 16
+#define SHARES_PER_PROCESS 4
+#define SAMPLED_IDS_PER_SHARE 16
 #define NCOUNTERS ((int) (sizeof(MtsCounters) / sizeof(int64)))
 
-/* In shared memory, followed by the BSON of the parts */
-struct MtsParallel
+/*
+ * Followed by the BSON of the shares, an array of {c: collection, t: terms}.
+ */
+struct MtsShares
 {
-	pg_atomic_uint32 next; /* the next part to claim, from 0 */
-	uint32 nparts;
-	uint32 size; /* of the BSON */
+	pg_atomic_uint32 next; /* the next part to claim */
+	uint32 size;           /* of the BSON */
 	uint64 time; /* that all processes read; 0 for the latest buckets */
 
 	/* an MtsCounters: the sums of the workers that have ended */
 	pg_atomic_uint64 counters[NCOUNTERS];
 };
 
-/* ---- Parts between values ----------------------------------------------- */
+/* ---- Shares between values ---------------------------------------------- */
 
 /*
- * The class of values that MongoDB compares with this one: all numbers, or the
- * values of its type.  0 if no part can begin at the value, because it is null
- * or NaN or has a rare type.
+ * Return the class of values that MongoDB compares with this one: all
+ * numbers, or the values of its type.  0 if no share can begin at the value,
+ * because it is null or NaN or has a rare type.
  */
 static int
 class_of(const bson_iter_t *value)
@@ -88,19 +91,18 @@ append_distinct(bson_t *values, const bson_value_t *value, const bson_t *last)
 }
 
 /*
- * Make an array of the parts that begin at these values of a field, which are
- * in MongoDB's order.  A part is an array of terms.
+ * Append the shares of a collection that begin at these values of a field,
+ * which are in MongoDB's order.
  *
- * The part of a value ends before the next value of the same class, or with
- * its class.  The first part has all documents that are in none of the others:
- * they are not at or above the first value of any class.
+ * The share of a value ends before the next value of the same class, or with
+ * its class.  Another share has all documents that are in none of these: they
+ * are not at or above the first value of any class.
  */
-static bson_t *
-make_parts(const char *field, const bson_t *values)
+static void
+append_shares(bson_t *shares, const char *collection, const char *field,
+			  const bson_t *values)
 {
-	bson_t *first = mts_document_new();
 	bson_t *others = mts_document_new();
-	bson_t *parts = mts_document_new();
 	bson_iter_t value, next;
 	int class = 0;
 	bool has_next = bson_iter_init(&next, values) && bson_iter_next(&next);
@@ -110,50 +112,45 @@ make_parts(const char *field, const bson_t *values)
 		value = next;
 		has_next = bson_iter_next(&next);
 		if (class_of(&value) != class)
-			mts_filter_add_not(first, field, "$gte", &value);
+			mts_filter_add_not(others, field, "$gte", &value);
 		class = class_of(&value);
 		if (has_next && class_of(&next) == class)
-			mts_template_push(others, "[{%s: {$gte: %v, $lt: %v}}]", field,
-							  bson_iter_value(&value), bson_iter_value(&next));
+			mts_template_push(shares,
+							  "{c: %s, t: {0: {%s: {$gte: %v, $lt: %v}}}}",
+							  collection, field, bson_iter_value(&value),
+							  bson_iter_value(&next));
 		else
-			mts_template_push(others, "[{%s: {$gte: %v}}]", field,
-							  bson_iter_value(&value));
+			mts_template_push(shares, "{c: %s, t: {0: {%s: {$gte: %v}}}}",
+							  collection, field, bson_iter_value(&value));
 	}
-	mts_template_push(parts, "%a", first);
-	bson_concat(parts, others);
-	return parts;
+	mts_template_push(shares, "{c: %s, t: %o}", collection, others);
 }
 
-/* Divide by _id, at evenly spaced values of a sorted sample. */
+/* Find evenly spaced values of a sorted sample of _id. */
 static bson_t *
-divide_by_id(MtsBucketSource *source, int nparts)
+divide_by_id(MtsBucketSource *source, const char *collection, int n)
 {
-	const MtsTable *table = source->table;
-	int n = nparts * SAMPLED_IDS_PER_PART;
+	int size = n * SAMPLED_IDS_PER_SHARE;
 	bson_t *stages = mts_document_new();
 	bson_t *values = mts_document_new();
 	bson_t *last = NULL;
 	MtsCursor *cursor;
 	const bson_t *doc;
 
-	mts_template_push(stages, "{$sample: {size: %d}}", n);
+	mts_template_push(stages, "{$sample: {size: %d}}", size);
 	mts_template_push(stages, "{$project: {_id: 1}}");
 	mts_template_push(stages, "{$sort: {_id: 1}}");
-	cursor =
-		mts_cursor_aggregate(mts_connection_get(table->serverid,
-												source->userid),
-							 table->database, table->collection, stages, n,
-							 &source->counters->round_trips, table->relid);
+	cursor = mts_source_aggregate(source, collection, stages, size);
 	for (int i = 1; (doc = mts_cursor_next(cursor)) != NULL; i++)
 	{
 		bson_iter_t id;
 
-		if (i % SAMPLED_IDS_PER_PART == 0 && i < n &&
+		if (i % SAMPLED_IDS_PER_SHARE == 0 && i < size &&
 			bson_iter_init_find(&id, doc, "_id") && class_of(&id) != 0)
 			last = append_distinct(values, bson_iter_value(&id), last);
 	}
 	mts_cursor_close(cursor);
-	return make_parts("_id", values);
+	return values;
 }
 
 /* Note a stage that reads or sorts all documents. */
@@ -168,27 +165,26 @@ note_stage(void *arg, const char *stage, const char *index)
 
 /* Tell whether an index gives the documents in the order of a field. */
 static bool
-has_index(MtsBucketSource *source, const MtsOrderField *field)
+has_index(const MtsBucketSource *source, const char *collection,
+		  const MtsOrderField *field)
 {
 	MtsFind find = {.filter = source->query->filter,
 					.sort = mts_document_make("{%s: 1}", field->dotted)};
 	bool is_indexed = true;
 	const bson_t *reply;
 
-	if (mts_source_try_explain(source, &find, source->table->collection,
-							   &reply) &&
-		reply)
+	if (mts_source_try_explain(source, &find, collection, &reply) && reply)
 		mts_winning_plan_walk(reply, note_stage, &is_indexed);
 	return is_indexed;
 }
 
 /* Read the time of the query's first or last bucket; false if unknown. */
 static bool
-find_end(MtsBucketSource *source, const MtsOrderField *field, int direction,
-		 MtsTime *t)
+find_end(const MtsBucketSource *source, const char *collection,
+		 const MtsOrderField *field, int direction, MtsTime *t)
 {
 	const bson_t *bucket =
-		mts_source_first(source,
+		mts_source_first(source, collection,
 						 &(MtsFind){.filter = source->query->filter,
 									.sort = mts_document_make("{%s: %d}",
 															  field->dotted,
@@ -199,23 +195,27 @@ find_end(MtsBucketSource *source, const MtsOrderField *field, int direction,
 									bucket, t) == MTS_DECODED;
 }
 
-/* Divide into intervals of equal length; NULL if the times are unknown. */
+/* Find times at equal distances; NULL if the times are unknown. */
 static bson_t *
-divide_by_time(MtsBucketSource *source, const MtsOrderField *field, int nparts)
+divide_by_time(const MtsBucketSource *source, const MtsCollection *collection,
+			   const MtsOrderField *field, int n)
 {
+	const MtsRange *held = &collection->period.instants;
 	const MtsLayout *layout = &source->table->layout;
 	const MtsRanges *ranges = &source->query->ranges;
-	MtsTime from = ranges->items[0].from;
-	MtsTime to = ranges->items[ranges->n - 1].to;
+	MtsTime from = Max(ranges->items[0].from, held->from);
+	MtsTime to = Min(ranges->items[ranges->n - 1].to, held->to);
 	bson_t *values = mts_document_new();
 	bson_t *last = NULL;
 
-	if ((from == MTS_TIME_MIN && !find_end(source, field, 1, &from)) ||
-		(to == MTS_TIME_MAX && !find_end(source, field, -1, &to)))
+	if ((from == MTS_TIME_MIN &&
+		 !find_end(source, collection->name, field, 1, &from)) ||
+		(to == MTS_TIME_MAX &&
+		 !find_end(source, collection->name, field, -1, &to)))
 		return NULL;
-	for (int i = 1; i < nparts && from < to; i++)
+	for (int i = 1; i < n && from < to; i++)
 	{
-		MtsTime t = from + (to / nparts - from / nparts) * i;
+		MtsTime t = from + (to / n - from / n) * i;
 		char text[MTS_MAX_TIME_TEXT];
 		bson_value_t value;
 		MtsTime stored;
@@ -227,87 +227,89 @@ divide_by_time(MtsBucketSource *source, const MtsOrderField *field, int nparts)
 							  text, &stored, &error))
 			last = append_distinct(values, &value, last);
 	}
-	return make_parts(field->dotted, values);
+	return values;
 }
 
-/* Divide the buckets of a query into about so many parts. */
-static bson_t *
-divide(MtsBucketSource *source, int nparts)
+/* Append about n shares of a collection. */
+static void
+divide(MtsBucketSource *source, const MtsCollection *collection, int n,
+	   bson_t *shares)
 {
 	const MtsQuery *query = source->query;
 	MtsOrderField field;
-	bson_t *parts = NULL;
+	bson_t *values = NULL;
 
-	if (source->rolling)
-		return mts_rolling_parts(source);
-	if (!query->is_possible)
-		return make_parts("_id", mts_document_new());
-	if (query->ranges.n > 0 &&
+	if (query->is_possible && n > 1 && query->ranges.n > 0 &&
 		mts_query_fixes_keys(source->table, query->filter) &&
 		mts_sort_order_time_field(&source->table->layout, &field) &&
-		has_index(source, &field))
-		parts = divide_by_time(source, &field, nparts);
-	return parts ? parts : divide_by_id(source, nparts);
-}
-
-/* ---- Reading parts ------------------------------------------------------ */
-
-/* Begin to read a part, from 0; false if it has no wanted points. */
-static bool
-begin_part(MtsBucketSource *source, const bson_t *parts, uint32 part)
-{
-	bson_iter_t iter;
-	const uint8 *data;
-	uint32 len;
-	bson_t terms;
-	bool found = bson_iter_init(&iter, parts) && bson_iter_next(&iter);
-
-	while (found && part-- > 0)
-		found = bson_iter_next(&iter);
-	if (!found)
-		elog(ERROR, "a part of a parallel scan is missing");
-	if (source->rolling)
-		return mts_rolling_begin_part(source, bson_iter_utf8(&iter, NULL));
-	bson_iter_array(&iter, &len, &data);
-	if (!bson_init_static(&terms, data, len))
-		elog(ERROR, "a part of a parallel scan is not an array");
-	mts_source_begin_part(source, source->collection, &terms);
-	return true;
+		has_index(source, collection->name, &field))
+		values = divide_by_time(source, collection, &field, n);
+	if (values)
+		append_shares(shares, collection->name, field.dotted, values);
+	else
+		append_shares(shares, collection->name, "_id",
+					  query->is_possible && n > 1
+						  ? divide_by_id(source, collection->name, n)
+						  : mts_document_new());
 }
 
 /*
- * Claim the next part, or repeat the one that was claimed last; false when all
- * are claimed.
+ * Divide the collections of a query into about so many shares.
+ *
+ * Whether a collection is read depends on parameters, which may change while
+ * the shares stay.  So there are shares of all collections.
  */
-static bool
-next_part(MtsBucketSource *source)
+static bson_t *
+divide_all(MtsBucketSource *source, int n)
 {
-	MtsParallel *shared = source->parallel;
-	bool repeats = source->repeat_part;
-	bson_t parts;
+	bson_t *shares = mts_document_new();
+	ListCell *lc;
 
-	if (!bson_init_static(&parts, (uint8 *) (shared + 1), shared->size))
-		elog(ERROR, "the parts of a parallel scan are not valid BSON");
-	source->repeat_part = false;
-	for (;;)
+	foreach (lc, source->collections)
 	{
-		if (!repeats)
-			source->part = pg_atomic_fetch_add_u32(&shared->next, 1);
-		if (source->part >= shared->nparts)
-		{
-			/* keep the number from wrapping around */
-			pg_atomic_write_u32(&shared->next, shared->nparts);
-			return false;
-		}
-		if (begin_part(source, &parts, source->part))
-			break;
-		repeats = false;
+		const MtsCollection *collection =
+			((const MtsPart *) lfirst(lc))->collection;
+
+		divide(source, collection,
+			   mts_rolling_is_wanted(source->query, collection)
+				   ? n / list_length(source->parts)
+				   : 1,
+			   shares);
 	}
-	source->nparts += !repeats;
-	return true;
+	return shares;
 }
 
 /* ---- Shared memory ------------------------------------------------------ */
+
+/* Read the shares from shared memory, as parts of a table. */
+static List *
+read_shares(const MtsTable *table, const MtsShares *shared)
+{
+	List *parts = NIL;
+	bson_t shares;
+	bson_iter_t iter, field;
+
+	if (!bson_init_static(&shares, (const uint8 *) (shared + 1),
+						  shared->size) ||
+		!bson_iter_init(&iter, &shares))
+		elog(ERROR, "the shares of a parallel scan are not valid BSON");
+	while (bson_iter_next(&iter))
+	{
+		MtsPart *part = palloc0(sizeof(MtsPart));
+		bson_t *terms = palloc(sizeof(bson_t));
+
+		if (bson_iter_recurse(&iter, &field) && bson_iter_find(&field, "c") &&
+			BSON_ITER_HOLDS_UTF8(&field))
+			part->collection =
+				mts_collections_named(table, bson_iter_utf8(&field, NULL));
+		if (!part->collection || !bson_iter_next(&field) ||
+			!mts_document_view(&field, terms))
+			elog(ERROR, "a share of a parallel scan is not valid");
+		part->terms = terms;
+		parts = lappend(parts, part);
+	}
+	return parts;
+}
 
 /*
  * Have the statement choose the moment that it reads, unless it has done so:
@@ -317,75 +319,86 @@ static void
 choose_time(MtsBucketSource *source)
 {
 	const MtsTable *table = source->table;
-	const MtsCollections *all = source->rolling ? source->rolling->all : NULL;
-	MtsConnection *connection;
 	MtsFind find = {.filter = mts_document_new(),
 					.projection = mts_document_make("{_id: 1}"),
-					.on_primary = source->query->on_primary,
-					.round_trips = &source->counters->round_trips,
-					.snapshot = source->snapshot,
-					.relid = table->relid};
+					.on_primary = source->query->on_primary};
 
 	if (!source->snapshot || mts_snapshot_time(source->snapshot) != 0 ||
-		(all && all->n == 0))
+		source->collections == NIL)
 		return;
-	connection = mts_connection_get(table->serverid, source->userid);
-	if (mts_attempt_may_read_snapshots(connection, true))
-		(void) mts_cursor_first(connection, table->database,
-								all ? all->items[0].name : table->collection,
+	if (mts_attempt_may_read_snapshots(mts_connection_get(table->serverid,
+														  source->userid),
+									   true))
+		(void) mts_source_first(source,
+								((MtsPart *) linitial(source->collections))
+									->collection->name,
 								&find);
 }
 
 /*
- * mts_parallel_estimate
- *		Divide the buckets of the source's query, and return the size of the
- *		shared memory.
+ * mts_parallel_divide
+ *		Divide the buckets of the source's query into an array of shares.
  *
- * The parts are allocated in the current memory context, which must live as
- * long as the source.  They serve later queries of the source, too: they hold
- * all documents of the collections.
+ * The shares serve later queries of the source, too: they hold all documents
+ * of the collections.
  */
-Size
-mts_parallel_estimate(MtsBucketSource *source, int nprocesses)
+bson_t *
+mts_parallel_divide(MtsBucketSource *source, int nprocesses)
 {
-	if (!source->parts)
-		source->parts = divide(source, nprocesses * PARTS_PER_PROCESS);
+	bson_t *shares;
+
+	(void) mts_source_list_parts(source, false);
+	shares = divide_all(source, nprocesses * SHARES_PER_PROCESS);
 	choose_time(source);
-	return sizeof(MtsParallel) + source->parts->len;
+	return shares;
 }
 
-/* mts_parallel_share: write the parts to shared memory, and attach to it. */
+/* mts_parallel_size: return the size of the shared memory for shares. */
+Size
+mts_parallel_size(const bson_t *shares)
+{
+	return sizeof(MtsShares) + shares->len;
+}
+
+/*
+ * mts_parallel_share
+ *		Write shares to shared memory, and have the source read those that it
+ *		claims.
+ */
 void
-mts_parallel_share(MtsBucketSource *source, MtsParallel *shared)
+mts_parallel_share(MtsBucketSource *source, const bson_t *shares,
+				   MtsShares *shared)
 {
 	pg_atomic_init_u32(&shared->next, 0);
 	for (int i = 0; i < NCOUNTERS; i++)
 		pg_atomic_init_u64(&shared->counters[i], 0);
-	shared->nparts = bson_count_keys(source->parts);
-	shared->size = source->parts->len;
+	shared->size = shares->len;
 	shared->time = source->snapshot ? mts_snapshot_time(source->snapshot) : 0;
-	memcpy(shared + 1, bson_get_data(source->parts), source->parts->len);
+	memcpy(shared + 1, bson_get_data(shares), shares->len);
 	mts_parallel_attach(source, shared);
 }
 
 /*
  * mts_parallel_attach
- *		Have the source read the parts that it claims, at the leader's time.
+ *		Have the source read the shares that it claims, at the leader's time.
  */
 void
-mts_parallel_attach(MtsBucketSource *source, MtsParallel *shared)
+mts_parallel_attach(MtsBucketSource *source, MtsShares *shared)
 {
+	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(source));
+
 	if (shared->time == 0)
-		source->snapshot = NULL;
+		mts_source_read_snapshot(source, NULL);
 	else if (IsParallelWorker() && source->snapshot)
 		mts_snapshot_set_time(source->snapshot, shared->time);
-	source->parallel = shared;
-	source->next_part = next_part;
+	mts_source_read_shares(source, read_shares(source->table, shared),
+						   &shared->next);
+	MemoryContextSwitchTo(old);
 }
 
-/* mts_parallel_restart: allow all parts to be claimed again. */
+/* mts_parallel_restart: allow all shares to be claimed again. */
 void
-mts_parallel_restart(MtsParallel *shared)
+mts_parallel_restart(MtsShares *shared)
 {
 	pg_atomic_write_u32(&shared->next, 0);
 }
@@ -401,8 +414,8 @@ mts_parallel_restart(MtsParallel *shared)
 void
 mts_parallel_detach(MtsBucketSource *source)
 {
-	MtsParallel *shared = source->parallel;
 	int64 *counters = (int64 *) source->counters;
+	MtsShares *shared = (MtsShares *) source->shared;
 
 	if (!shared)
 		return;
@@ -411,6 +424,5 @@ mts_parallel_detach(MtsBucketSource *source)
 			pg_atomic_fetch_add_u64(&shared->counters[i], counters[i]);
 		else
 			counters[i] += pg_atomic_read_u64(&shared->counters[i]);
-	source->parallel = NULL;
-	source->next_part = source->rolling ? mts_rolling_next : NULL;
+	mts_source_read_shares(source, NIL, NULL);
 }

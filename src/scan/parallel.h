@@ -1,6 +1,6 @@
 /*
  * parallel.h
- *		Divide the buckets of a query into parts for the processes of a
+ *		Divide the buckets of a query into shares for the processes of a
  *		parallel scan.
  */
 #ifndef MTS_PARALLEL_H
@@ -8,12 +8,15 @@
 
 #include "scan/source.h"
 
-typedef struct MtsParallel MtsParallel;
+/* In shared memory: the shares of all processes */
+typedef struct MtsShares MtsShares;
 
-extern Size mts_parallel_estimate(MtsBucketSource *source, int nprocesses);
-extern void mts_parallel_share(MtsBucketSource *source, MtsParallel *shared);
-extern void mts_parallel_attach(MtsBucketSource *source, MtsParallel *shared);
-extern void mts_parallel_restart(MtsParallel *shared);
+extern bson_t *mts_parallel_divide(MtsBucketSource *source, int nprocesses);
+extern Size mts_parallel_size(const bson_t *shares);
+extern void mts_parallel_share(MtsBucketSource *source, const bson_t *shares,
+							   MtsShares *shared);
+extern void mts_parallel_attach(MtsBucketSource *source, MtsShares *shared);
+extern void mts_parallel_restart(MtsShares *shared);
 extern void mts_parallel_detach(MtsBucketSource *source);
 
 #endif /* MTS_PARALLEL_H */

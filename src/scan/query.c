@@ -233,20 +233,18 @@ mts_query_restrict(const bson_t *filter, const bson_t *terms)
 }
 
 /*
- * mts_query_restrict_time
- *		Make the filter of the documents that match another filter and have no
- *		time, or have one, where those without come first.
+ * mts_query_time_terms
+ *		Make the terms of the documents that have no time, or have one, where
+ *		those without come first.
  */
 bson_t *
-mts_query_restrict_time(const MtsQuery *query, const bson_t *filter,
-						bool is_null)
+mts_query_time_terms(const MtsQuery *query, bool is_null)
 {
 	const MtsSortOrder *order = query->order;
 
-	return mts_query_restrict(
-		filter, mts_document_make(is_null ? "{0: {%s: null}}"
-										  : "{0: {%s: {$ne: null}}}",
-								  order->keys[order->nseries].field));
+	return mts_document_make(is_null ? "{0: {%s: null}}"
+									 : "{0: {%s: {$ne: null}}}",
+							 order->keys[order->nseries].field);
 }
 
 /* Tell whether a filter requires one value of a field. */

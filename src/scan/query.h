@@ -64,8 +64,7 @@ extern MtsQuery *mts_query_of_filter(MtsTable *table, const MtsQuerySpec *spec,
 extern MtsQuery *mts_query_of_ids(const MtsQuery *query, const bson_t *ids);
 extern bson_t *mts_query_whole_projection(const MtsQuery *query);
 extern bson_t *mts_query_restrict(const bson_t *filter, const bson_t *terms);
-extern bson_t *mts_query_restrict_time(const MtsQuery *query,
-									   const bson_t *filter, bool is_null);
+extern bson_t *mts_query_time_terms(const MtsQuery *query, bool is_null);
 extern bool mts_query_fixes_keys(const MtsTable *table, const bson_t *filter);
 
 #endif /* MTS_QUERY_H */

@@ -1,35 +1,40 @@
 /*
  * rolling.c
- *		Choose the collections of a rolling set that a scan reads.
+ *		Choose the collections that a scan reads.
  *
- * A scan reads the collections whose period overlaps a wanted range of time,
- * one after the other, in ascending or descending order of time.  It lists the
- * collections once: a rescan does not see newer ones, and finds dropped ones
- * empty.
+ * A scan of a rolling set reads the collections whose period overlaps a wanted
+ * range of time, one after the other, in ascending or descending order of
+ * time.  Any other table is a set of one collection, which is read whatever
+ * the wanted times are.
  */
 #include "scan/rolling.h"
 
-#include "utils/memutils.h"
-
-#include "driver/document.h"
 #include "scan/bucket.h"
 
-/* mts_rolling_attach: have a source read a rolling set. */
-void
-mts_rolling_attach(MtsBucketSource *source)
+/* mts_rolling_parts: make a part of each collection, in their order. */
+List *
+mts_rolling_parts(const MtsCollections *collections)
 {
-	source->rolling = palloc0(sizeof(MtsRolling));
-	source->next_part = mts_rolling_next;
+	List *parts = NIL;
+
+	for (int i = 0; i < collections->n; i++)
+	{
+		MtsPart *part = palloc0(sizeof(MtsPart));
+
+		part->collection = &collections->items[i];
+		parts = lappend(parts, part);
+	}
+	return parts;
 }
 
-/* ---- Choosing ----------------------------------------------------------- */
-
-/* Tell whether a collection can have wanted points. */
-static bool
-is_wanted(const MtsQuery *query, const MtsCollection *collection)
+/* mts_rolling_is_wanted: tell whether a collection can have wanted points. */
+bool
+mts_rolling_is_wanted(const MtsQuery *query, const MtsCollection *collection)
 {
 	const MtsRange *held = &collection->period.instants;
 
+	if (!query->table->rolling_name)
+		return true;
 	for (int i = 0; i < query->ranges.n; i++)
 	{
 		MtsRange wanted = mts_layout_bucket_range(&query->table->layout,
@@ -48,110 +53,37 @@ is_backward(const MtsQuery *query)
 	return query->order && query->order->keys[0].descending;
 }
 
-/* List the collections once; false if may_fail and the server is slow. */
-static bool
-list_all(MtsBucketSource *source, bool may_fail)
-{
-	MtsRolling *rolling = source->rolling;
-	MtsTable *table = source->table;
-	MemoryContext old;
-	MtsConnection *connection;
-	int64 before;
-
-	if (rolling->all)
-		return true;
-	old = MemoryContextSwitchTo(GetMemoryChunkContext(rolling));
-	connection = mts_connection_get(table->serverid, source->userid);
-	before = connection->round_trips;
-	rolling->all = mts_collections_list(table, source->userid, may_fail);
-	if (rolling->all)
-	{
-		/* otherwise the connection may be gone */
-		source->counters->round_trips += connection->round_trips - before;
-		rolling->was_read = palloc0(rolling->all->n + 1);
-		rolling->chosen =
-			palloc((rolling->all->n + 1) * sizeof(MtsCollection *));
-	}
-	MemoryContextSwitchTo(old);
-	return rolling->all != NULL;
-}
-
 /*
  * mts_rolling_choose
- *		Choose the collections that a source reads for its query.
- *
- * Returns false if may_fail is set and the server does not answer soon.
+ *		Choose those parts of a table that a query reads, in the order of
+ *		reading.
  */
-bool
-mts_rolling_choose(MtsBucketSource *source, bool may_fail)
+List *
+mts_rolling_choose(List *parts, const MtsQuery *query)
 {
-	MtsRolling *rolling = source->rolling;
+	List *chosen = NIL;
+	ListCell *lc;
 
-	if (source->has_chosen)
-		return true;
-	if (!list_all(source, may_fail))
-		return false;
-	source->has_chosen = true;
-	rolling->nchosen = rolling->next = 0;
-	for (int i = 0; i < rolling->all->n; i++)
+	foreach (lc, parts)
 	{
-		int number = is_backward(source->query) ? rolling->all->n - 1 - i : i;
-		const MtsCollection *collection = &rolling->all->items[number];
+		MtsPart *part = palloc(sizeof(MtsPart));
 
-		if (is_wanted(source->query, collection))
-			rolling->chosen[rolling->nchosen++] = collection;
+		*part = *(const MtsPart *) lfirst(lc);
+		if (query->order)
+			part->limit = query->initial_batch_size;
+		if (mts_rolling_is_wanted(query, part->collection))
+			chosen = is_backward(query) ? lcons(part, chosen)
+										: lappend(chosen, part);
 	}
-	return true;
+	return chosen;
 }
-
-/*
- * mts_rolling_next
- *		Have a source read the next collection; false if none is left.
- */
-bool
-mts_rolling_next(MtsBucketSource *source)
-{
-	MtsRolling *rolling = source->rolling;
-	const MtsCollection *collection;
-
-	(void) mts_rolling_choose(source, false);
-	if (rolling->next == rolling->nchosen)
-		return false;
-	collection = rolling->chosen[rolling->next++];
-	rolling->was_read[collection - rolling->all->items] = true;
-	mts_source_begin_part(source, collection, NULL);
-	return true;
-}
-
-/* mts_rolling_chosen_names: list the collections chosen for the query. */
-List *
-mts_rolling_chosen_names(const MtsRolling *rolling)
-{
-	List *names = NIL;
-
-	for (int i = 0; i < rolling->nchosen; i++)
-		names = lappend(names, (char *) rolling->chosen[i]->name);
-	return names;
-}
-
-/* mts_rolling_read_names: list the collections read in any execution. */
-List *
-mts_rolling_read_names(const MtsRolling *rolling)
-{
-	List *names = NIL;
-
-	for (int i = 0; i < rolling->all->n; i++)
-		if (rolling->was_read[i])
-			names = lappend(names, (char *) rolling->all->items[i].name);
-	return names;
-}
-
-/* ---- Order -------------------------------------------------------------- */
 
 /*
  * mts_rolling_limit
  *		Find the limit of the times in unread collections: they have no points
  *		before it or, in descending order, after it.
+ *
+ * next is the part that is read next; NULL for none.
  *
  * Returns false where the time of the last bucket read is the limit: all
  * chosen collections have been read, or the unread ones can only continue
@@ -159,70 +91,20 @@ mts_rolling_read_names(const MtsRolling *rolling)
  * buckets are sorted by another bound, or if the clocks of their zone go back.
  */
 bool
-mts_rolling_limit(const MtsBucketSource *source, MtsTime *limit)
+mts_rolling_limit(const MtsQuery *query, const MtsPart *next, MtsTime *limit)
 {
-	const MtsRolling *rolling = source->rolling;
-	const MtsLayout *layout = &source->table->layout;
-	bool backward, has_bound;
-	const MtsCollection *next;
+	const MtsLayout *layout = &query->table->layout;
+	bool backward = is_backward(query);
+	bool has_bound = layout->time_kind == MTS_TIME_POINT &&
+					 (backward ? layout->last : layout->first).is_set;
 
-	if (!rolling || rolling->next == rolling->nchosen)
+	if (!next || !query->table->rolling_name ||
+		(!has_bound && !layout->clock.to_local))
 		return false;
-	backward = is_backward(source->query);
-	has_bound = layout->time_kind == MTS_TIME_POINT &&
-				(backward ? layout->last : layout->first).is_set;
-	if (!has_bound && !layout->clock.to_local)
-		return false;
-	next = rolling->chosen[rolling->next];
-	*limit = backward
-				 ? mts_bucket_last_time(layout, next->period.instants.to - 1)
-				 : next->period.instants.from;
-	return true;
-}
-
-/* ---- Parts of a parallel scan ------------------------------------------- */
-
-/*
- * mts_rolling_parts
- *		Make an array of the names of all collections.
- *
- * Whether a collection is read depends on parameters, which may change while
- * the parts stay.
- */
-bson_t *
-mts_rolling_parts(MtsBucketSource *source)
-{
-	bson_t *names = mts_document_new();
-
-	(void) list_all(source, false);
-	for (int i = 0; i < source->rolling->all->n; i++)
-		bson_append_utf8(names, "", -1, source->rolling->all->items[i].name,
-						 -1);
-	return names;
-}
-
-/*
- * mts_rolling_begin_part
- *		Have a source read the collection of this name; false if it cannot hold
- *		wanted points.
- *
- * The name must live as long as the source.
- */
-bool
-mts_rolling_begin_part(MtsBucketSource *source, const char *name)
-{
-	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(source));
-	const MtsCollection *collection =
-		mts_collections_named(source->table, name);
-
-	MemoryContextSwitchTo(old);
-	if (!collection)
-		elog(ERROR, "a part of a parallel scan names no collection");
-	if (!is_wanted(source->query, collection))
-	{
-		pfree((void *) collection);
-		return false;
-	}
-	mts_source_begin_part(source, collection, NULL);
+	*limit =
+		backward
+			? mts_bucket_last_time(layout,
+								   next->collection->period.instants.to - 1)
+			: next->collection->period.instants.from;
 	return true;
 }

@@ -39,7 +39,7 @@ mts_run_order_new(const MtsBucket *bucket, const MtsSortOrder *order,
 		column->support.ssup_collation = key->collation;
 		column->support.ssup_nulls_first = key->nulls_first;
 		column->support.ssup_attno = key->column + 1;
-		PrepareSortSupportFromOrderingOp(key->operator, & column->support);
+		PrepareSortSupportFromOrderingOp(key->opno, &column->support);
 	}
 	return result;
 }

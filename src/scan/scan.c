@@ -21,7 +21,6 @@
 #include "compat.h"
 #include "pushdown/shippable.h"
 #include "scan/fdw_private.h"
-#include "scan/rolling.h"
 #include "scan/typo.h"
 #include "table/native.h"
 
@@ -52,19 +51,20 @@ find_needed(const MtsTable *table, List *attnums)
 }
 
 static MtsScan *
-new_scan(MtsTable *table, Oid userid, bool *needed, ExprContext *econtext,
-		 MtsRowIds *row_ids, MtsCounters *counters)
+new_scan(MtsBucketSource *source, bool *needed, ExprContext *econtext,
+		 MtsRowIds *row_ids)
 {
 	MtsScan *scan = palloc0(sizeof(MtsScan));
 
-	scan->table = table;
+	scan->table = source->table;
 	scan->spec.needed = needed;
 	scan->spec.on_primary = row_ids != NULL;
 	scan->econtext = econtext;
-	scan->counters = counters;
-	scan->source = mts_source_new(table, userid, counters);
-	scan->bucket = mts_bucket_new(table, needed, row_ids, counters,
-								  econtext->ecxt_per_tuple_memory);
+	scan->counters = source->counters;
+	scan->source = source;
+	scan->bucket =
+		mts_bucket_new(source->table, needed, row_ids, source->counters,
+					   econtext->ecxt_per_tuple_memory);
 	scan->query_context =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw query",
 							  ALLOCSET_DEFAULT_SIZES);
@@ -87,8 +87,9 @@ mts_scan_new(MtsTable *table, Oid userid, List *attnums, ExprContext *econtext)
 			? mts_row_ids_new(&table->layout)
 			: NULL;
 
-	return new_scan(table, userid, find_needed(table, attnums), econtext,
-					row_ids, palloc0(sizeof(MtsCounters)));
+	return new_scan(mts_source_new(table, userid,
+								   palloc0(sizeof(MtsCounters))),
+					find_needed(table, attnums), econtext, row_ids);
 }
 
 /*
@@ -99,13 +100,8 @@ mts_scan_new(MtsTable *table, Oid userid, List *attnums, ExprContext *econtext)
 MtsScan *
 mts_scan_beside(const MtsScan *scan)
 {
-	MtsScan *beside =
-		new_scan(scan->table, scan->source->userid, scan->spec.needed,
-				 scan->econtext, NULL, scan->counters);
-
-	beside->source->snapshot = scan->source->snapshot;
-	beside->source->in_xact = scan->source->in_xact;
-	return beside;
+	return new_scan(mts_source_beside(scan->source), scan->spec.needed,
+					scan->econtext, NULL);
 }
 
 /*
@@ -138,14 +134,16 @@ mts_scan_of_plan(ForeignScanState *node, Relation relation, Index varno,
 		mts_qual_init(qual, &node->ss.ps);
 		scan->spec.quals = lappend(scan->spec.quals, qual);
 	}
-	if (scan->table->rolling_name)
-		mts_rolling_attach(scan->source);
 	if (is_executed && scan->table->is_consistent)
-		scan->source->snapshot =
-			mts_snapshot_of(scan->table->serverid,
-							node->ss.ps.state->es_snapshot);
+		mts_source_read_snapshot(
+			scan->source, mts_snapshot_of(scan->table->serverid,
+										  node->ss.ps.state->es_snapshot));
 	scan->warns_of_typos =
 		is_executed && !scan->spec.on_primary && !IsParallelWorker();
+	/* workers read other documents */
+	for (int i = 0;
+		 i < scan->bucket->noutputs && node->ss.ps.plan->parallel_aware; i++)
+		scan->bucket->outputs[i].was_found = true;
 	return scan;
 }
 
@@ -165,18 +163,28 @@ mts_scan_of_node(ForeignScanState *node)
 
 /* ---- What is read ------------------------------------------------------- */
 
+/* Read only a collection. */
+static void
+read_collection(MtsScan *scan, const MtsCollection *collection)
+{
+	MtsPart *part = palloc0(sizeof(MtsPart));
+
+	part->collection = collection;
+	mts_source_read_shares(scan->source, list_make1(part), NULL);
+}
+
 /* mts_scan_set_collection: read only this collection of a rolling set. */
 void
 mts_scan_set_collection(MtsScan *scan, const char *name)
 {
-	MtsBucketSource *source = scan->source;
+	List *names = mts_part_names(scan->source->shares);
 	MemoryContext old;
 
 	if (!scan->table->rolling_name ||
-		(source->collection && strcmp(source->collection->name, name) == 0))
+		(names && strcmp(linitial(names), name) == 0))
 		return;
 	old = MemoryContextSwitchTo(GetMemoryChunkContext(scan));
-	source->collection = mts_collections_named(scan->table, pstrdup(name));
+	read_collection(scan, mts_collections_named(scan->table, pstrdup(name)));
 	MemoryContextSwitchTo(old);
 }
 
@@ -205,7 +213,7 @@ mts_scan_set_filter(MtsScan *scan, const bson_t *filter)
 	/* the scan of the statement has warned already */
 	scan->bucket->has_warned = true;
 	/* the changes are found by their slots */
-	scan->bucket->reads_batches = false;
+	scan->bucket->reads_columns = false;
 }
 
 /*
@@ -221,7 +229,7 @@ mts_scan_set_ids(MtsScan *scan, const MtsQuery *query,
 
 	mts_scan_reset(scan);
 	old = MemoryContextSwitchTo(scan->query_context);
-	scan->source->collection = collection;
+	read_collection(scan, collection);
 	begin_query(scan, mts_query_of_ids(query, ids));
 	MemoryContextSwitchTo(old);
 }
@@ -241,16 +249,62 @@ mts_scan_prepare(MtsScan *scan)
 }
 
 /*
- * mts_scan_reset
- *		Close the cursor and forget the query: parameters may have changed.
+ * mts_scan_divide
+ *		Divide the query among the processes of a parallel scan, unless that is
+ *		done, and return the size of their shared memory.
  */
-void
-mts_scan_reset(MtsScan *scan)
+Size
+mts_scan_divide(MtsScan *scan, int nprocesses)
 {
-	mts_source_begin(scan->source, NULL);
+	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(scan));
+
+	mts_scan_prepare(scan);
+	if (!scan->shares)
+		scan->shares = mts_parallel_divide(scan->source, nprocesses);
+	MemoryContextSwitchTo(old);
+	return mts_parallel_size(scan->shares);
+}
+
+/* Forget the query, when the source has stopped reading. */
+static void
+forget_query(MtsScan *scan)
+{
 	scan->query = NULL;
 	scan->in_bucket = false;
 	MemoryContextReset(scan->query_context);
+}
+
+/* mts_scan_reset: begin another execution, perhaps with other parameters. */
+void
+mts_scan_reset(MtsScan *scan)
+{
+	mts_source_reset(scan->source);
+	forget_query(scan);
+	scan->counters_before = *scan->counters;
+}
+
+/*
+ * mts_scan_restart
+ *		Read the buckets of this execution again, from the first one, by a
+ *		query that is made anew.
+ *
+ * The caller has changed what the query is made from, and drops what it has
+ * made of buckets so far.  A process of a parallel scan reads the shares again
+ * that it has claimed, and then claims others.  What has been counted is
+ * counted again, except what the buckets have cost.
+ */
+void
+mts_scan_restart(MtsScan *scan)
+{
+	MtsCounters *counters = scan->counters;
+	MtsCounters cost = *counters;
+
+	mts_source_begin(scan->source, NULL);
+	forget_query(scan);
+	*counters = scan->counters_before;
+	counters->buckets = cost.buckets;
+	counters->bytes = cost.bytes;
+	counters->round_trips = cost.round_trips;
 }
 
 /* mts_scan_end: close the cursor, and warn of names without documents. */

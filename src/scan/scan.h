@@ -9,6 +9,7 @@
 #include "nodes/execnodes.h"
 
 #include "scan/bucket.h"
+#include "scan/parallel.h"
 #include "scan/query.h"
 #include "scan/source.h"
 
@@ -26,6 +27,8 @@ typedef struct MtsScan
 	MtsBucket *bucket;
 	bool in_bucket;      /* the bucket may have more rows */
 	bool warns_of_typos; /* at its end */
+	bson_t *shares;      /* of the processes of a parallel scan; or NULL */
+	MtsCounters counters_before; /* this execution began */
 } MtsScan;
 
 extern MtsScan *mts_scan_new(MtsTable *table, Oid userid, List *attnums,
@@ -40,8 +43,10 @@ extern void mts_scan_set_filter(MtsScan *scan, const bson_t *filter);
 extern void mts_scan_set_ids(MtsScan *scan, const MtsQuery *query,
 							 const MtsCollection *collection,
 							 const bson_t *ids);
+extern Size mts_scan_divide(MtsScan *scan, int nprocesses);
 extern void mts_scan_prepare(MtsScan *scan);
 extern void mts_scan_reset(MtsScan *scan);
+extern void mts_scan_restart(MtsScan *scan);
 extern void mts_scan_end(MtsScan *scan);
 extern MtsBucket *mts_scan_next_bucket(MtsScan *scan);
 extern bool mts_scan_next(MtsScan *scan, TupleTableSlot *slot);

@@ -4,7 +4,7 @@
  *
  * A scan that returns only the first row of each series skips the other
  * buckets.  It finds the next value of a key by an index, and then has the
- * source read the buckets with that value as a part.  A level is one of the
+ * source read the buckets with that value.  A level is one of the
  * keys; a value of it is looked for under fixed values of the levels before.
  * MongoDB sorts nulls at the low end, so they are looked for separately.
  *
@@ -83,7 +83,7 @@ static const bson_t *
 find_first(const MtsSkipScan *skip, const Level *level, const bson_t *terms)
 {
 	return mts_source_first(
-		skip->source,
+		skip->source, skip->source->table->collection,
 		&(MtsFind){.filter =
 					   mts_query_restrict(skip->source->query->filter, terms),
 				   .projection = mts_document_make("{%s: 1}", level->field),
@@ -183,30 +183,6 @@ advance(MtsSkipScan *skip, int i)
 		   find_null(skip, i, AT_LAST_NULL);
 }
 
-/* Have the source ask for the buckets of the series. */
-static void
-begin_series(MtsSkipScan *skip)
-{
-	skip->first = NULL;
-	mts_source_begin_part(skip->source, skip->source->collection,
-						  outer_terms(skip, skip->n));
-}
-
-/*
- * Begin a series whose first bucket does not suffice, which is read again;
- * false if that has been done.
- */
-static bool
-begin_rest(MtsBucketSource *source)
-{
-	MtsSkipScan *skip = source->skip_scan;
-
-	if (!skip->first)
-		return false;
-	begin_series(skip);
-	return true;
-}
-
 /*
  * mts_skip_scan_next
  *		Have the source read the next series; false if none.
@@ -235,10 +211,9 @@ mts_skip_scan_next(MtsSkipScan *skip)
 		else
 			skip->levels[++i].phase = AT_START;
 	}
-	if (found && skip->first)
-		mts_source_begin_first(skip->source, skip->first);
-	else if (found)
-		begin_series(skip);
+	if (found)
+		mts_source_begin_series(skip->source, outer_terms(skip, skip->n),
+								skip->first);
 	MemoryContextSwitchTo(old);
 	return found;
 }
@@ -259,8 +234,6 @@ mts_skip_scan_new(MtsBucketSource *source, const MtsSortOrder *order)
 	MtsSkipScan *skip = palloc0(sizeof(MtsSkipScan));
 
 	skip->source = source;
-	source->skip_scan = skip;
-	source->next_part = begin_rest;
 	skip->memory =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw series",
 							  ALLOCSET_SMALL_SIZES);

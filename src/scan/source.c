@@ -2,14 +2,15 @@
  * source.c
  *		Read the buckets of a query, one after the other.
  *
- * A query is read in parts.  A part is a collection, and terms that its
- * buckets must satisfy besides the query's filter.  A plain query is one part.
- * Otherwise next_part begins them: each collection of a rolling set
- * (rolling.c) or each share of a parallel scan (parallel.c) is a part.  A skip
- * scan (skip_scan.c) begins a part for each series.  Documents without a time
- * can be the first ones of a part.
+ * A query is read in parts, each a collection and terms that its buckets
+ * satisfy besides the query's filter.  The parts of a table are its
+ * collections (rolling.c), or the shares of a parallel scan (parallel.c).  The
+ * query reads some of these, which it may restrict to a series (skip_scan.c)
+ * or divide (part.c).  A process claims one part after the other, and reads it
+ * (part_reader.c).
  *
- * This file does not look into buckets.
+ * This file also makes the other commands that read a table's collections.  It
+ * does not look into buckets.
  */
 #include "scan/source.h"
 
@@ -19,7 +20,8 @@
 #include "core/bson/template.h"
 #include "driver/document.h"
 #include "driver/xact.h"
-#include "scan/window.h"
+#include "scan/part_reader.h"
+#include "scan/rolling.h"
 
 /* The first batch has about as many bytes, and at least as many buckets. */
 #define FIRST_BYTES (2.0 * 1024 * 1024)
@@ -49,12 +51,38 @@ mts_source_new(MtsTable *table, Oid userid, MtsCounters *counters)
 	source->counters = counters;
 	source->in_xact =
 		mts_table_joins_xact(table) && mts_xact_is_active(table->serverid);
-	if (!table->rolling_name)
-		source->collection = mts_collections_named(table, table->collection);
-	source->memory =
-		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw part",
-							  ALLOCSET_DEFAULT_SIZES);
+	source->reader = mts_part_reader_new(source);
 	return source;
+}
+
+/*
+ * mts_source_beside
+ *		Prepare to read other buckets of the table that another source reads,
+ *		as they are for that source, and with its counters.
+ */
+MtsBucketSource *
+mts_source_beside(const MtsBucketSource *other)
+{
+	MtsBucketSource *source =
+		mts_source_new(other->table, other->userid, other->counters);
+
+	source->snapshot = other->snapshot;
+	source->in_xact = other->in_xact;
+	return source;
+}
+
+/* mts_source_read_snapshot: read what a snapshot sees; NULL for the latest. */
+void
+mts_source_read_snapshot(MtsBucketSource *source, MtsSnapshot *snapshot)
+{
+	source->snapshot = snapshot;
+}
+
+/* mts_source_read_xact: set whether PostgreSQL's transaction is read. */
+void
+mts_source_read_xact(MtsBucketSource *source, bool in_xact)
+{
+	source->in_xact = in_xact;
 }
 
 static MtsConnection *
@@ -65,44 +93,273 @@ connection_of(const MtsBucketSource *source)
 
 /* ---- Parts -------------------------------------------------------------- */
 
-/* Close the cursor, and free what belongs to the part. */
-static void
-close_part(MtsBucketSource *source)
+/*
+ * mts_source_read_shares
+ *		Read parts of the table in place of its collections; NIL to read these
+ *		again.
+ *
+ * If shared is not NULL, the processes that share it divide the parts of a
+ * query among themselves.  The caller keeps all alive.
+ */
+void
+mts_source_read_shares(MtsBucketSource *source, List *shares,
+					   pg_atomic_uint32 *shared)
 {
-	if (source->cursor)
-		mts_cursor_close(source->cursor);
-	source->cursor = NULL;
-	source->window = NULL;
-	source->rest = NULL;
-	source->first = NULL;
-	source->returned = NULL;
-	source->is_at_end = false;
-	MemoryContextReset(source->memory);
+	const MtsQuery *query = source->query;
+
+	mts_source_reset(source);
+	source->query = query;
+	source->shares = shares;
+	source->shared = shared;
+}
+
+/* List the table's collections; false if may_fail and the server is slow. */
+static bool
+list_collections(MtsBucketSource *source, bool may_fail)
+{
+	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(source));
+	MtsConnection *connection = connection_of(source);
+	int64 before = connection->round_trips;
+	const MtsCollections *collections =
+		mts_collections_list(source->table, source->userid, may_fail);
+
+	source->has_collections = collections != NULL;
+	if (collections)
+	{
+		/* otherwise the connection may be gone */
+		source->counters->round_trips += connection->round_trips - before;
+		source->collections = mts_rolling_parts(collections);
+	}
+	MemoryContextSwitchTo(old);
+	return source->has_collections;
+}
+
+/* Choose the parts of the query or, with terms, of one of its series. */
+static void
+choose_parts(MtsBucketSource *source, const bson_t *terms,
+			 const MtsFirstBucket *first)
+{
+	const MtsQuery *query = source->query;
+
+	source->parts = mts_rolling_choose(source->shares ? source->shares
+													  : source->collections,
+									   query);
+	if (terms)
+		source->parts = mts_part_of_series(source->parts, terms, first);
+	if (query->nulls_come_first)
+		source->parts = mts_part_nulls_first(source->parts, query);
+	source->has_chosen = true;
+}
+
+/*
+ * mts_source_list_parts
+ *		List the parts of the table and, if there is a query, those that it
+ *		reads.
+ *
+ * The collections of a rolling set are listed once: a rescan does not see
+ * newer ones, and finds dropped ones empty.  Returns false if may_fail is set
+ * and the server does not answer soon.
+ */
+bool
+mts_source_list_parts(MtsBucketSource *source, bool may_fail)
+{
+	MemoryContext old;
+
+	if (!source->shares && !source->has_collections &&
+		!list_collections(source, may_fail))
+		return false;
+	if (source->query && !source->has_chosen)
+	{
+		old = MemoryContextSwitchTo(
+			GetMemoryChunkContext((void *) source->query));
+		choose_parts(source, NULL, NULL);
+		MemoryContextSwitchTo(old);
+	}
+	return true;
+}
+
+/*
+ * mts_source_read_names
+ *		List the names of the table's collections that have been read in any
+ *		execution.
+ */
+List *
+mts_source_read_names(const MtsBucketSource *source)
+{
+	List *read = NIL;
+	ListCell *lc;
+
+	foreach (lc, source->collections)
+		if (list_member_ptr(source->read,
+							((MtsPart *) lfirst(lc))->collection))
+			read = lappend(read, lfirst(lc));
+	return mts_part_names(read);
+}
+
+/* mts_source_reset: stop reading.  Another execution may follow. */
+void
+mts_source_reset(MtsBucketSource *source)
+{
+	mts_source_begin(source, NULL);
+	list_free(source->claimed);
+	source->claimed = NIL;
 }
 
 /*
  * mts_source_begin
  *		Begin to read the buckets of a query; with NULL, stop reading.
+ *
+ * The parts that this process has read in this execution come first: in a
+ * parallel scan, other processes do not read them.
  */
 void
 mts_source_begin(MtsBucketSource *source, const MtsQuery *query)
 {
-	close_part(source);
+	mts_part_reader_close(source->reader);
+	source->returned = NULL;
 	source->query = query;
-	source->has_begun = false;
 	source->has_chosen = false;
-	source->nparts = 0;
+	source->next = 0;
 }
 
 /*
- * mts_source_first_batch
- *		Return the number of buckets in the first batch of a query.
+ * mts_source_begin_series
+ *		Begin to read the buckets of the query that satisfy an array of terms.
+ *
+ * first is the first of them, or NULL.  The caller keeps both, and the current
+ * memory context, until it looks for the next series.
+ */
+void
+mts_source_begin_series(MtsBucketSource *source, const bson_t *terms,
+						const MtsFirstBucket *first)
+{
+	const MtsQuery *query = source->query;
+
+	(void) mts_source_list_parts(source, false);
+	mts_source_reset(source);
+	source->query = query;
+	choose_parts(source, terms, first);
+}
+
+/* Claim a part of the query; false if none is left. */
+static bool
+claim(MtsBucketSource *source)
+{
+	uint32 n = list_length(source->parts);
+	uint32 part = list_length(source->claimed);
+	MemoryContext old;
+
+	/* the first comparison keeps the number from wrapping around */
+	if (source->shared && pg_atomic_read_u32(source->shared) < n)
+		part = pg_atomic_fetch_add_u32(source->shared, 1);
+	else if (source->shared)
+		part = n;
+	if (part >= n)
+		return false;
+	old = MemoryContextSwitchTo(GetMemoryChunkContext(source));
+	source->claimed = lappend_int(source->claimed, part);
+	MemoryContextSwitchTo(old);
+	return true;
+}
+
+/* Begin the next part; false if there is none. */
+static bool
+begin_part(MtsBucketSource *source, double sample)
+{
+	const MtsPart *part;
+	MemoryContext old;
+
+	(void) mts_source_list_parts(source, false);
+	if (source->next == list_length(source->claimed) && !claim(source))
+		return false;
+	part =
+		list_nth(source->parts, list_nth_int(source->claimed, source->next++));
+	mts_part_reader_begin(source->reader, part, sample);
+	source->collection = part->collection;
+	if (!source->shares)
+	{
+		old = MemoryContextSwitchTo(GetMemoryChunkContext(source));
+		source->read =
+			list_append_unique_ptr(source->read, (void *) part->collection);
+		MemoryContextSwitchTo(old);
+	}
+	return true;
+}
+
+/*
+ * mts_source_begin_sample
+ *		Read a random sample of the first part, of this many buckets.
+ */
+void
+mts_source_begin_sample(MtsBucketSource *source, double size)
+{
+	(void) begin_part(source, size);
+}
+
+/* ---- Buckets ------------------------------------------------------------ */
+
+/*
+ * mts_source_next
+ *		Read the next bucket; NULL at the end.
+ *
+ * It lives until the next call.
+ */
+const bson_t *
+mts_source_next(MtsBucketSource *source)
+{
+	const bson_t *bucket = source->returned;
+
+	CHECK_FOR_INTERRUPTS();
+	source->returned = NULL;
+	while (!bucket && !(bucket = mts_part_reader_next(source->reader)))
+		if (!begin_part(source, 0))
+			return NULL;
+	return bucket;
+}
+
+/* mts_source_return: let the bucket that was read last be the next one. */
+void
+mts_source_return(MtsBucketSource *source, const bson_t *bucket)
+{
+	source->returned = bucket;
+}
+
+/*
+ * mts_source_next_time
+ *		Find the time of the next bucket, if that is known and comes after the
+ *		time of the last one; otherwise return false.
+ */
+bool
+mts_source_next_time(const MtsBucketSource *source, MtsTime *t)
+{
+	return mts_part_reader_next_time(source->reader, t);
+}
+
+/*
+ * mts_source_next_limit
+ *		Find the limit of the times in the parts that have not been begun; see
+ *		mts_rolling_limit().
+ */
+bool
+mts_source_next_limit(const MtsBucketSource *source, MtsTime *limit)
+{
+	const MtsPart *next = NULL;
+
+	if (source->next < list_length(source->parts))
+		next = list_nth(source->parts, source->next);
+	return mts_rolling_limit(source->query, next, limit);
+}
+
+/* ---- Commands ----------------------------------------------------------- */
+
+/*
+ * Return the number of buckets in the first batch of a query.
  *
  * Large ones would take much memory at once, and MongoDB would do nothing
  * while they are read.  The cursor knows their size from the first batch on.
  */
-int
-mts_source_first_batch(const MtsQuery *query)
+static int
+first_batch(const MtsQuery *query)
 {
 	const MtsLayout *layout = &query->table->layout;
 	double points = mts_layout_capacity(layout);
@@ -124,7 +381,7 @@ mts_source_first_batch(const MtsQuery *query)
 	return (int) Min(query->initial_batch_size, buckets);
 }
 
-/* mts_source_find: the find command of a query. */
+/* mts_source_find: make the find command of a query. */
 MtsFind
 mts_source_find(const MtsQuery *query)
 {
@@ -132,7 +389,7 @@ mts_source_find(const MtsQuery *query)
 					 .projection = query->projection,
 					 .sort = query->sort,
 					 .group = query->group,
-					 .first_batch = mts_source_first_batch(query),
+					 .first_batch = first_batch(query),
 					 .fetch_size = query->table->fetch_size,
 					 .on_primary = query->on_primary};
 }
@@ -149,231 +406,31 @@ complete_find(const MtsBucketSource *source, MtsFind *find)
 
 /*
  * mts_source_cursor
- *		Make a cursor over buckets of the part's collection, or of the table's.
+ *		Make a cursor over buckets of a collection.
  *
  * What complete_find() sets in *find need not be set.
  */
 MtsCursor *
-mts_source_cursor(const MtsBucketSource *source, MtsFind *find)
+mts_source_cursor(const MtsBucketSource *source, const char *collection,
+				  MtsFind *find)
 {
 	complete_find(source, find);
 	return mts_cursor_find(connection_of(source), source->table->database,
-						   source->collection->name, find);
+						   collection, find);
 }
 
 /*
- * mts_source_open_cursor
- *		Ask for the part's buckets, as many as a limit allows; 0 means all.
+ * mts_source_aggregate
+ *		Make a cursor over the results of an array of stages.
  */
-void
-mts_source_open_cursor(MtsBucketSource *source, int limit)
+MtsCursor *
+mts_source_aggregate(const MtsBucketSource *source, const char *collection,
+					 const bson_t *stages, int fetch_size)
 {
-	MtsFind find = mts_source_find(source->query);
-
-	find.filter = source->filter;
-	find.limit = limit;
-	if (limit > 0)
-		find.first_batch = limit;
-	source->cursor = mts_source_cursor(source, &find);
-}
-
-/* Ask for the buckets that match the filter. */
-static void
-ask(MtsBucketSource *source)
-{
-	source->window = mts_window_new(source);
-	mts_source_open_cursor(source, mts_window_limit(source->window));
-}
-
-/* Ask for documents without a time first, and leave the rest. */
-static void
-begin_with_nulls(MtsBucketSource *source)
-{
-	const bson_t *filter = source->filter;
-
-	source->filter = mts_query_restrict_time(source->query, filter, true);
-	source->rest = mts_query_restrict_time(source->query, filter, false);
-	mts_source_open_cursor(source, 0);
-}
-
-/* Begin with the rest of the part; false if there is none. */
-static bool
-begin_rest(MtsBucketSource *source)
-{
-	MemoryContext old;
-
-	if (!source->rest)
-		return false;
-	old = MemoryContextSwitchTo(source->memory);
-	mts_cursor_close(source->cursor);
-	source->filter = source->rest;
-	source->rest = NULL;
-	ask(source);
-	MemoryContextSwitchTo(old);
-	return true;
-}
-
-/*
- * mts_source_begin_part
- *		Begin to read the buckets of a collection that match the query's filter
- *		and an array of terms.
- *
- * The terms, which may be NULL, are copied.
- */
-void
-mts_source_begin_part(MtsBucketSource *source, const MtsCollection *collection,
-					  const bson_t *terms)
-{
-	MemoryContext old;
-
-	close_part(source);
-	old = MemoryContextSwitchTo(source->memory);
-	source->has_begun = true;
-	source->collection = collection;
-	source->filter = terms ? mts_query_restrict(source->query->filter, terms)
-						   : source->query->filter;
-	if (source->query->nulls_come_first)
-		begin_with_nulls(source);
-	else
-		ask(source);
-	MemoryContextSwitchTo(old);
-}
-
-/*
- * mts_source_begin_first
- *		Begin with a bucket that has been read.
- *
- * The next part follows, if the reader wants more buckets.  The caller keeps
- * *first alive.
- */
-void
-mts_source_begin_first(MtsBucketSource *source, const MtsFirstBucket *first)
-{
-	close_part(source);
-	source->has_begun = true;
-	source->first = first;
-	source->has_returned_first = false;
-}
-
-/*
- * mts_source_begin_sample
- *		Begin to read a random sample of the collection, of this many buckets.
- *
- * Without a filter $sample is the first stage: only then can MongoDB draw
- * buckets without reading all of them.
- */
-void
-mts_source_begin_sample(MtsBucketSource *source, double size)
-{
-	const MtsQuery *query = source->query;
-	MemoryContext old;
-	bson_t *stages;
-
-	close_part(source);
-	old = MemoryContextSwitchTo(source->memory);
-	source->has_begun = true;
-	stages = mts_document_new();
-	if (!bson_empty(query->filter))
-		mts_template_push(stages, "{$match: %o}", query->filter);
-	mts_template_push(stages, "{$sample: {size: %i}}", (int64) size);
-	if (!bson_empty(query->projection))
-		mts_template_push(stages, "{$project: %o}", query->projection);
-	source->cursor =
-		mts_cursor_aggregate(connection_of(source), source->table->database,
-							 source->collection->name, stages,
-							 source->table->fetch_size,
-							 &source->counters->round_trips,
-							 source->table->relid);
-	MemoryContextSwitchTo(old);
-}
-
-/* Begin the next part; false if there is none. */
-static bool
-begin_next_part(MtsBucketSource *source)
-{
-	if (source->next_part)
-		return source->next_part(source);
-	if (source->has_begun)
-		return false;
-	mts_source_begin_part(source, source->collection, NULL);
-	return true;
-}
-
-/* ---- Reading ------------------------------------------------------------ */
-
-/* Count a bucket, which may be NULL, and return it. */
-static const bson_t *
-count_bucket(MtsBucketSource *source, const bson_t *bucket)
-{
-	if (bucket)
-	{
-		source->counters->buckets++;
-		source->counters->bytes += bucket->len;
-	}
-	return bucket;
-}
-
-/* mts_source_receive: read a bucket from the cursor; NULL at its end. */
-const bson_t *
-mts_source_receive(MtsBucketSource *source)
-{
-	return count_bucket(source, mts_cursor_next(source->cursor));
-}
-
-/*
- * mts_source_next
- *		Read the next bucket; NULL at the end.
- *
- * It lives until the next call.
- */
-const bson_t *
-mts_source_next(MtsBucketSource *source)
-{
-	const bson_t *bucket = source->returned;
-
-	CHECK_FOR_INTERRUPTS();
-	source->returned = NULL;
-	if (bucket)
-		return bucket;
-	if (source->first && !source->has_returned_first)
-	{
-		source->has_returned_first = true;
-		return count_bucket(source, source->first->bucket);
-	}
-	if (!source->cursor)
-		source->is_at_end = !begin_next_part(source);
-	while (!source->is_at_end)
-	{
-		bucket = source->window ? mts_window_next(source->window)
-								: mts_source_receive(source);
-		if (bucket)
-			break;
-		source->is_at_end = !begin_rest(source) && !begin_next_part(source);
-	}
-	return bucket;
-}
-
-/* mts_source_return: let the next bucket be the last one again. */
-void
-mts_source_return(MtsBucketSource *source, const bson_t *bucket)
-{
-	source->returned = bucket;
-}
-
-/*
- * mts_source_next_time
- *		Find the time of the next bucket, if that is known and comes after the
- *		time of the last one; otherwise return false.
- */
-bool
-mts_source_next_time(const MtsBucketSource *source, MtsTime *t)
-{
-	if (source->first)
-	{
-		*t = source->first->next;
-		return source->first->has_next;
-	}
-	return source->window && mts_window_next_time(source->window, t);
+	return mts_cursor_aggregate(connection_of(source), source->table->database,
+								collection, stages, fetch_size,
+								&source->counters->round_trips,
+								source->table->relid);
 }
 
 /*
@@ -400,17 +457,18 @@ mts_source_try_explain(const MtsBucketSource *source, const MtsFind *find,
  * mts_source_first
  *		Read the first bucket that a find command returns; NULL if none.
  *
- * It is of the part's collection, or of the table's, and lives as long as the
- * current memory context.  It is not counted as a bucket of the query.
+ * It lives as long as the current memory context, and is not counted as a
+ * bucket of the query.
  */
 const bson_t *
-mts_source_first(MtsBucketSource *source, const MtsFind *find)
+mts_source_first(const MtsBucketSource *source, const char *collection,
+				 const MtsFind *find)
 {
 	MtsFind counted = *find;
 
 	complete_find(source, &counted);
 	return mts_cursor_first(connection_of(source), source->table->database,
-							source->collection->name, &counted);
+							collection, &counted);
 }
 
 /*
@@ -429,7 +487,7 @@ mts_source_read_again(MtsBucketSource *source, const bson_t *bucket)
 	const bson_t *whole;
 
 	mts_source_append_id(source, bucket, (bson_t *) find.filter, "_id");
-	whole = mts_source_first(source, &find);
+	whole = mts_source_first(source, source->collection->name, &find);
 	if (whole)
 		source->counters->bytes += whole->len;
 	return whole;

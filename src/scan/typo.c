@@ -7,13 +7,15 @@
  * a session whether its collection exists, and names a similar one.  A scan
  * that has read documents warns if none of them has a field that holds the
  * points of a needed column.  If it needs only the time or the number of
- * points, any such field will do.
+ * points, any such field will do.  A column without slots may be optional, so
+ * the scan warns of it only if many documents lack its field.
  *
+ * Documents that are read by the outline of another one have the same fields.
  * The documents of a condition may lack a field that others have, so nothing
  * is said of their fields.
  *
- * A rolling set may have no collection, and a column without slots may be
- * optional: nothing is said of these.  mongo_ts_check() says more.
+ * A rolling set may have no collection: nothing is said of it.
+ * mongo_ts_check() says more.
  */
 #include "scan/typo.h"
 
@@ -23,6 +25,9 @@
 #include "driver/document.h"
 #include "table/known.h"
 #include "table/option.h"
+
+/* Fewer documents may lack a field that is optional. */
+#define MIN_DOCUMENTS 20
 
 /* ---- Fields ------------------------------------------------------------- */
 
@@ -46,11 +51,33 @@ container_of(const MtsBucket *bucket, int output)
 	return bucket->table->layout.columns[column].container;
 }
 
-/* mts_typo_record: count the open bucket if it lacks the fields. */
+/* Look for the fields of needed columns without slots. */
+static void
+find_fields(const MtsBucket *bucket)
+{
+	for (int i = 0; i < bucket->noutputs; i++)
+	{
+		MtsOutput *output = &bucket->outputs[i];
+		const MtsPath *path =
+			&bucket->table->layout.columns[output->column].path;
+		int n = mts_path_leading_names(path);
+		MtsElement element;
+
+		if (!output->was_found)
+			output->was_found =
+				container_of(bucket, i) >= 0 || n == 0 ||
+				mts_path_find(&bucket->unfold.document, path->steps, n,
+							  &element) != MTS_ABSENT;
+	}
+}
+
+/* mts_typo_record: record which of the fields the open bucket has. */
 void
 mts_typo_record(const MtsBucket *bucket)
 {
 	bool needs_values = false;
+
+	find_fields(bucket);
 
 	if (!bucket->unfold.lacks_container)
 		return;
@@ -95,10 +122,9 @@ record_warning(MtsKnown *known, uint32 hash)
 
 /* Warn once of a column whose field no document had. */
 static void
-report_field(const MtsBucket *bucket, MtsKnown *known)
+report_field(const MtsBucket *bucket, const MtsColumn *column, MtsKnown *known)
 {
 	const MtsTable *table = bucket->table;
-	const MtsColumn *column = find_column(bucket);
 	char field[MTS_MAX_PATH];
 	uint32 hash;
 
@@ -158,16 +184,23 @@ mts_typo_report(const MtsBucket *bucket, Oid userid, bool has_conditions)
 	MtsKnown *known;
 
 	if (table->native || table->rolling_name ||
-		counters->buckets > counters->lacking ||
 		mts_known_server_is_silent(table->serverid, userid))
 		return;
 	known = mts_known_collection(table->serverid, userid, table->database,
 								 table->collection);
-	if (counters->buckets > 0)
-	{
-		if (!has_conditions)
-			report_field(bucket, known);
-	}
+	if (counters->buckets > 0 && has_conditions)
+		return;
+	if (counters->buckets > counters->lacking)
+		for (int i = 0;
+			 i < bucket->noutputs && counters->buckets >= MIN_DOCUMENTS; i++)
+		{
+			if (!bucket->outputs[i].was_found)
+				report_field(bucket,
+							 &table->layout.columns[bucket->outputs[i].column],
+							 known);
+		}
+	else if (counters->buckets > 0)
+		report_field(bucket, find_column(bucket), known);
 	else if (!known->was_looked_for && known->documents == 0)
 	{
 		known->was_looked_for = true;

@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include <ctype.h>
 #include <math.h>
 
 #include "access/table.h"
@@ -47,6 +48,9 @@
 
 /* Sampled documents of a collection whose duplicates are looked up */
 #define MAX_LOOKUPS 100
+
+/* A time in text has so many digits, as in 2024-05. */
+#define MIN_DIGITS 6
 
 /* How long MongoDB may compare fields with the points, in milliseconds */
 #define PROOF_MSECS 10000
@@ -102,7 +106,8 @@ typedef struct Check
 	MtsTiming timing;
 	MtsUnshown unshown;
 	MtsCounted counted;
-	bool can_insert; /* if the table is, or becomes, updatable */
+	bool can_insert;     /* if the table is, or becomes, updatable */
+	const char *text_id; /* an _id that an INSERT does not write, or NULL */
 
 	bool compares_buckets;
 	MtsTwin *identified; /* by document of the sample */
@@ -870,6 +875,18 @@ compare_id(Check *check, const MtsFieldValue *fields, const char *id)
 			written, id);
 }
 
+/* Tell whether an _id is text with as many digits as a time has. */
+static bool
+is_composed(const bson_t *document)
+{
+	const char *id = mts_document_string(document, "_id");
+	int digits = 0;
+
+	for (; id && *id; id++)
+		digits += isdigit((unsigned char) *id) != 0;
+	return digits >= MIN_DIGITS;
+}
+
 /* Record what identifies a document of the sample. */
 static void
 identify(Check *check, const bson_t *document)
@@ -897,6 +914,8 @@ identify(Check *check, const bson_t *document)
 	}
 	if (identity->is_id && check->can_insert)
 		compare_id(check, fields, id);
+	else if (check->can_insert && !check->text_id && is_composed(document))
+		check->text_id = id;
 	if (check->nidentified == check->room)
 	{
 		check->room = 2 * check->room + 64;
@@ -1043,14 +1062,16 @@ is_collection(const Check *check, const char *collection)
 
 /*
  * Report collections without the index, and buckets that are not identified.
- * A unique index proves that they are.
+ * A unique index proves that they are.  If the _id of documents is text made
+ * of other fields, nothing else keeps an INSERT and a writer of such documents
+ * from storing one each.
  */
 static void
 check_index(Check *check, const MtsCollections *collections)
 {
 	const MtsTable *table = check->table;
 	bson_t *index = mts_document_new();
-	bson_t *any = mts_document_new(); /* the same, but not unique */
+	bson_t *any = mts_document_new(); /* index, but not unique */
 	const MtsNative *native = mts_native_describe(table, GetUserId());
 	const char *name =
 		native ? mts_index_describe_native(table, native, NIL, index)
@@ -1059,6 +1080,7 @@ check_index(Check *check, const MtsCollections *collections)
 	bson_t keys;
 	bson_iter_t iter;
 	StringInfoData fields;
+	bool must_be_unique = check->text_id && bson_has_field(index, "unique");
 	int missing = 0;
 
 	if (!name || bson_empty(index))
@@ -1073,7 +1095,8 @@ check_index(Check *check, const MtsCollections *collections)
 			mts_index_find(check->connection, table->database, collection,
 						   index, NULL))
 			continue;
-		if (!mts_index_find(check->connection, table->database, collection,
+		if (must_be_unique ||
+			!mts_index_find(check->connection, table->database, collection,
 							any, NULL))
 			missing++;
 		else if (check->compares_buckets && !found_same)
@@ -1088,9 +1111,18 @@ check_index(Check *check, const MtsCollections *collections)
 		while (bson_iter_next(&iter))
 			appendStringInfo(&fields, "%s%s", fields.len > 0 ? ", " : "",
 							 mts_document_text(bson_iter_key(&iter)));
-	report(check, "there is no index", fields.data, check->documents,
-		   psprintf("Use SELECT mongo_ts_create_index(%s);",
-					quote_literal_cstr(mts_table_name(check->table->relid))));
+	report(
+		check,
+		must_be_unique ? "there is no unique index" : "there is no index",
+		fields.data, check->documents,
+		psprintf(
+			"Use SELECT mongo_ts_create_index(%s);%s",
+			quote_literal_cstr(mts_table_name(check->table->relid)),
+			must_be_unique
+				? psprintf(
+					  "  An INSERT writes an ObjectId as _id, and not text such as %s.  Only a unique index prevents a second document for the same time and keys.",
+					  check->text_id)
+				: ""));
 }
 
 /* ---- The sample --------------------------------------------------------- */

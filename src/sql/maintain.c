@@ -241,7 +241,7 @@ read_texts(const MtsTargeting *targeting, TupleTableSlot *keys,
 				mts_row_target_slot_key(targeting, keys, i);
 }
 
-/* Return whether the field of a container holds another container, too. */
+/* Tell whether the field of a container holds another container, too. */
 static bool
 share_root(const MtsLayout *layout)
 {

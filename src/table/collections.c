@@ -24,7 +24,11 @@ mts_collections_named(const MtsTable *table, const char *name)
 
 	collection->name = name;
 	if (!table->rolling_name)
+	{
+		collection->period.instants = collection->period.local =
+			(MtsRange){MTS_TIME_MIN, MTS_TIME_MAX};
 		return strcmp(name, table->collection) == 0 ? collection : NULL;
+	}
 	return mts_rolling_name_period(table->rolling_name, &table->layout.clock,
 								   name, &collection->period)
 			   ? collection

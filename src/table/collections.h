@@ -10,7 +10,7 @@
 #include "driver/connection.h"
 #include "table/table.h"
 
-/* A collection; of a rolling set, with the times of its buckets */
+/* A collection, with the times of its buckets; all times without a set */
 typedef struct MtsCollection
 {
 	const char *name;

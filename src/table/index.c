@@ -501,10 +501,10 @@ list_fields(const bson_t *index)
 
 /*
  * mts_index_list
- *		List the indexes of a collection, except the one on _id, in the current
- *		context.
+ *		List the indexes of a collection in the current context.
  *
- * An index is unique if it refuses duplicates now, and has all documents.
+ * An index is unique if it refuses each document now whose values equal those
+ * of another one.
  */
 MtsInferIndex *
 mts_index_list(MtsConnection *connection, const char *database,
@@ -520,65 +520,16 @@ mts_index_list(MtsConnection *connection, const char *database,
 		return result;
 	while (bson_iter_next(&indexes) && *n < MAX_INDEXES)
 	{
-		if (!mts_document_view(&indexes, &index) ||
-			strcmp(name_of(&index), "_id_") == 0)
+		if (!mts_document_view(&indexes, &index))
 			continue;
 		result[*n] = list_fields(&index);
 		result[*n].is_unique =
-			result[*n].nfields > 0 && mts_document_number(&index, "unique") &&
-			holds_as_much(&index, whole) &&
-			is_ready(connection, database, collection, &index);
+			strcmp(name_of(&index), "_id_") == 0 ||
+			(result[*n].nfields > 0 && mts_document_number(&index, "unique") &&
+			 holds_as_much(&index, whole) &&
+			 !bson_has_field(&index, "collation") &&
+			 is_ready(connection, database, collection, &index));
 		*n += result[*n].nfields > 0;
 	}
 	return result;
-}
-
-/* Tell whether an index has a direction for each field, not another kind. */
-static bool
-is_ordered(const bson_t *key)
-{
-	bson_iter_t iter;
-
-	if (!bson_iter_init(&iter, key))
-		return false;
-	while (bson_iter_next(&iter))
-		if (!BSON_ITER_HOLDS_NUMBER(&iter))
-			return false;
-	return true;
-}
-
-/*
- * mts_index_list_unique
- *		List the keys, as bson_t, of the indexes that refuse each document
- *		whose values equal those of another one.
- *
- * They live as long as the current memory context.
- */
-List *
-mts_index_list_unique(MtsConnection *connection, const char *database,
-					  const char *collection)
-{
-	const bson_t *whole = mts_document_new();
-	List *keys = NIL;
-	bson_iter_t indexes, iter;
-	bson_t index, key;
-
-	if (!list_indexes(connection, database, collection, &indexes))
-		return NIL;
-	while (bson_iter_next(&indexes))
-		if (mts_document_view(&indexes, &index) &&
-			(mts_document_number(&index, "unique") ||
-			 strcmp(name_of(&index), "_id_") == 0) &&
-			holds_as_much(&index, whole) &&
-			!bson_has_field(&index, "collation") &&
-			bson_iter_init_find(&iter, &index, "key") &&
-			mts_document_view(&iter, &key) && is_ordered(&key) &&
-			is_ready(connection, database, collection, &index))
-		{
-			bson_t *copy = bson_copy(&key);
-
-			mts_document_adopt(copy);
-			keys = lappend(keys, copy);
-		}
-	return keys;
 }

@@ -35,9 +35,6 @@ extern const char *mts_index_find(MtsConnection *connection,
 extern MtsInferIndex *mts_index_list(MtsConnection *connection,
 									 const char *database,
 									 const char *collection, int *n);
-extern List *mts_index_list_unique(MtsConnection *connection,
-								   const char *database,
-								   const char *collection);
 extern const char *mts_index_ensure(MtsConnection *connection,
 									const char *database,
 									const char *collection,

@@ -425,9 +425,9 @@ mts_native_open(Relation relation, Oid userid)
 
 /*
  * mts_native_try_open
- *		Do the same, without waiting for the server for long.
+ *		Open a table as mts_native_open() does, without waiting for long.
  *
- * If it does not answer soon, the table is as it is declared.
+ * If the server does not answer soon, the table is as it is declared.
  */
 MtsTable *
 mts_native_try_open(Relation relation, Oid userid)

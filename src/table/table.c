@@ -639,7 +639,7 @@ mts_table_try_open(Relation relation)
 
 /*
  * mts_table_open
- *		Do the same, and raise an error if there is a problem.
+ *		Open a foreign table, and raise an error if its options have a problem.
  */
 MtsTable *
 mts_table_open(Relation relation)

@@ -19,8 +19,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size > FUZZ_MAX)
 		return 0;
-	if (!column.resize)
-		mts_compressed_init(&column, realloc);
+	if (!column.arena)
+		mts_compressed_init(&column, mts_arena_new(realloc, free));
 	binary = column_binary(data, size);
 	fault = column_compare(&column, &binary, &last);
 	fuzz_check(!fault, "%s", fault);

@@ -7,7 +7,7 @@
  */
 #include "fuzz.h"
 
-#include "core/infer/infer.h"
+#include "core/infer/trial.h"
 #include "core/bson/element.h"
 #include "inferred.h"
 #include "points.h"
@@ -72,16 +72,18 @@ static void
 check_inferred(const MtsInferred *inferred, const MtsSample *samples, int n,
 			   const MtsClock *clock)
 {
-	Declared declared;
+	MtsTrial trial;
 	MtsRange whole = {MTS_TIME_MIN, MTS_TIME_MAX};
 	MtsRanges ranges = {1, &whole};
 	MtsElement *elements =
 		resize(NULL, (inferred->ncolumns + 1) * sizeof(*elements));
+	MtsArena *arena = mts_arena_new(resize, release);
 	MtsUnfold unfold;
 
-	fuzz_check(declare(&declared, inferred, clock), "%s",
-			   declared.error.detail);
-	mts_unfold_init(&unfold, &declared.layout, &ranges, resize);
+	fuzz_check(mts_trial_build(inferred, clock, &host, &trial),
+			   "it cannot be declared");
+	trial.layout.truncate = inferred->truncates;
+	mts_unfold_init(&unfold, &trial.layout, &ranges, arena);
 	for (int i = 0; i < n; i++)
 	{
 		MtsElement doc =
@@ -116,7 +118,6 @@ read_samples(const uint8_t *data, size_t size, MtsSample *samples)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const MtsInferHost host = {resize, release, NULL};
 	static TestZone summer;
 	MtsSample samples[MAX_SAMPLES];
 	MtsClock clock = table_clock(NULL);

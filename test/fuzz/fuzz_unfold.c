@@ -202,8 +202,8 @@ check_words(MtsUnfold *unfold, const MtsBatch *batch, int i,
 
 /* What is read at once must be the points that are unfolded. */
 static void
-check_batch(MtsUnfold *unfold, const TestTable *table, const uint8_t *doc,
-			size_t size, const All *all)
+check_batch(MtsUnfold *unfold, const MtsArena *arena, const TestTable *table,
+			const uint8_t *doc, size_t size, const All *all)
 {
 	const MtsLayout *layout = unfold->layout;
 	bool wanted[TABLE_COLUMNS];
@@ -213,7 +213,7 @@ check_batch(MtsUnfold *unfold, const TestTable *table, const uint8_t *doc,
 	if (layout->ncontainers == 0 || !mts_unfold_start(unfold, doc, size))
 		return;
 	table_point_columns(table, wanted);
-	mts_batch_init(&batch, layout, wanted, realloc);
+	mts_batch_init(&batch, layout, wanted, arena);
 	if (mts_batch_read(&batch, unfold))
 	{
 		fuzz_check(batch.n == all->n && all->ninvalid == 0,
@@ -226,7 +226,6 @@ check_batch(MtsUnfold *unfold, const TestTable *table, const uint8_t *doc,
 			check_words(unfold, &batch, i, &point);
 		}
 	}
-	mts_batch_free(&batch, layout, free);
 }
 
 /* Conclusions from a bucket's header must be true for its points. */
@@ -302,6 +301,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	MtsRange whole = {MTS_TIME_MIN, MTS_TIME_MAX};
 	MtsRange items[8];
 	MtsRanges ranges = {1, &whole};
+	MtsArena *arena;
 	MtsUnfold unfold;
 
 	if (size < HEAD || size > FUZZ_MAX)
@@ -317,12 +317,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	tap_state = 0;
 	memcpy(&tap_state, data + 1, HEAD - 1);
-	mts_unfold_init(&unfold, &table.layout, &ranges, realloc);
+	arena = mts_arena_new(realloc, free);
+	mts_unfold_init(&unfold, &table.layout, &ranges, arena);
 	if (unfold_all(&unfold, doc, size, &all))
 	{
 		bool lacks_container = unfold.lacks_container;
 
-		check_batch(&unfold, &table, doc, size, &all);
+		check_batch(&unfold, arena, &table, doc, size, &all);
 		ranges.items = items;
 		random_ranges(&table, middle(&unfold, &all), &ranges);
 		unfold.accepts_null_time = false;
@@ -335,6 +336,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (table.layout.time_kind != MTS_TIME_FLAT && !lacks_container)
 			check_projected(&unfold, &table, doc, size, &all);
 	}
-	mts_unfold_free(&unfold, free);
+	mts_arena_free(arena);
 	return 0;
 }

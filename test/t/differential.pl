@@ -324,6 +324,12 @@ if ($pattern eq '.' && !$ENV{KIND})
 	check_coverage();
 	check_plans();
 }
+note fetch(<<'END');
+	SELECT count(*) || ' times ' || example FROM outcome
+	WHERE example ~ '^both fail' GROUP BY example ORDER BY count(*) DESC LIMIT 20;
+END
+note fetch(q(SELECT count(*) || ' aggregates below joins' FROM outcome
+	WHERE plan ~ '(Join|Nested Loop).*Partial Aggregate on'));
 fetch(q(SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')));
 note sprintf('%.1f s', time() - $begin);
 done_testing();

@@ -366,15 +366,12 @@ sub compare
 	return join("\n", sort keys %got) eq join("\n", sort keys %want) ? '' : 'differs';
 }
 
-# Whether the keys of described buckets are not just the device.  Of a single
-# device all texts are.
+# Whether the keys of described buckets are not just the device
 sub compare_keys
 {
-	my ($docs, @tables) = @_;
+	my (@tables) = @_;
 	my @keys = map { @{ $_->{keys} // [] } } @tables;
-	my %devices = map { $_->{device} => 1 } @$docs;
 
-	@keys = grep { $_ ne 'site' && $_ ne 'fw' } @keys if keys %devices == 1;
 	return "@keys" eq 'device' ? '' : "keys @keys";
 }
 
@@ -466,7 +463,7 @@ for my $round (1 .. $collections / 20)
 
 		if ($collection->{kind} eq 'described' && !$problem)
 		{
-			$problem = compare_keys($collection->{docs}, grep { $_->{collection} eq $name } @tables);
+			$problem = compare_keys(grep { $_->{collection} eq $name } @tables);
 			$noticed = grep { /\bdevice\b/ } @noticed if $problem;
 		}
 		$problem ||= 'several notices'

@@ -233,9 +233,9 @@
 	{EITHER, "96 or 100 quarters, in a session of UTC", "kwh",
 	 "(8 1d: {day: @, kwh: [(* 15m: ~)]})", "2024-10-23", FOREIGN},
 
-	{DOUBT, "an array of 23 hours among those of 24, in a session of UTC", "delivery",
+	{DOUBT, "an array of 23 hours among those of 24, in a session of UTC", "kwh",
 	 "(12 1d: {delivery: '%Y-%m-%d', kwh: [(* 1h: ~)]})", "2024-03-25", FOREIGN},
-	{DOUBT, "an array of 92 quarters among those of 96, in a session of UTC", "delivery",
+	{DOUBT, "an array of 92 quarters among those of 96, in a session of UTC", "kwh",
 	 "(12 1d: {delivery: '%Y-%m-%d', kwh: [(* 15m: ~)]})", "2024-03-25", FOREIGN},
 	{NOTED, "hours of days with an offset", "utc_offset",
 	 "(10 1d: {date: '%Y-%m-%d', utc_offset: '+09:00', h: {(* 1h: %h: ~)}})"},

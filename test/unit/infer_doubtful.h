@@ -21,8 +21,8 @@
 	 "T(2024-03-11T00:00:00), 'days': {'0': 1, '6': 2}}, {'week': T(2024-03-25T00:00:00), 'days': "
 	 "{'0': 1, '6': 2}}",
 	 "time week time, days double field days.{day}; span 7 days readonly -- the keys of \"days\" are "
-	 "taken as days of 7 days: The sampled keys reach both ends of that unit, but not all of them "
-	 "occur. / If the keys of \"days\" are names / If each document is a row"},
+	 "taken as days of 7 days: The sampled documents do not prove it. / If the keys of \"days\" are "
+	 "names / If each document is a row"},
 	{"quarters of every hour",
 	 "{'day': T(2024-03-04T00:00:00), 'kwh': {'0': {'0': 0, '1': 1, '2': 2, '3': 3}, '1': {'0': "
 	 "0, '1': 1, '2': 2, '3': 3}, '2': {'0': 0, '1': 1, '2': 2, '3': 3}, '3': {'0': 0, '1': 1, "
@@ -47,10 +47,10 @@
 	 "0, '1': 1, '2': 2, '3': 3}, '20': {'0': 0, '1': 1, '2': 2, '3': 3}, '21': {'0': 0, '1': 1, "
 	 "'2': 2, '3': 3}, '22': {'0': 0, '1': 1, '2': 2, '3': 3}, '23': {'0': 0, '1': 1, '2': 2, "
 	 "'3': 3}}}",
-	 "time day time, kwh long field kwh.{hour}.{15 minutes}; -- the keys of \"kwh\" are taken as "
-	 "steps of 15 minutes in hours of a day: Each part of the unit has a key. / If the keys of "
-	 "\"kwh\" are steps of 15 seconds in minutes of an hour / If the keys of \"kwh\" are names in "
-	 "hours of a day / If each document is a row"},
+	 "time day time, kwh long field kwh.{hour}.{15 minutes}; -- the keys of \"kwh\" are taken as steps "
+	 "of 15 minutes in hours of a day: The sampled documents do not prove it. / If the keys of \"kwh\" "
+	 "are steps of 15 seconds in minutes of an hour / If the keys of \"kwh\" are names in hours of a "
+	 "day / If each document is a row"},
 	{"an array that fits no unit",
 	 "{'ts': T(2024-03-04T00:00:00), 'v': [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, "
 	 "16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, "
@@ -88,8 +88,8 @@
 	{"a single bucket with sums",
 	 "{'sensor': 5, 'day': T(2024-03-04T00:00:00), 'first': 1709539200, 'n': 2, 'total': 106, "
 	 "'s': [{'val': 50, 'time': 1709539200}, {'val': 56, 'time': 1709539250}]}",
-	 "time time time field s[].time as epoch, sensor int, first int, attribute n int, attribute "
-	 "total int, val double field s[].val; bucket day span 1 day readonly"},
+	 "time time time field s[].time as epoch, sensor int, attribute first int, attribute n int, "
+	 "attribute total int, val double field s[].val; bucket day span 1 day readonly"},
 	{"buckets of one point with its time",
 	 "{'sensor': 5, 'day': T(2024-03-04T00:00:00), 'first': 1709539200, 's': [{'val': 50, 'time': "
 	 "1709539200}]}",
@@ -163,9 +163,9 @@
 	 "'41': 41.5, '42': 42.5, '43': 43.5, '44': 44.5, '45': 45.5, '46': 46.5, '47': 47.5, '48': "
 	 "48.5, '49': 49.5, '50': 50.5, '51': 51.5, '52': 52.5, '53': 53.5, '54': 54.5, '55': 55.5, "
 	 "'56': 56.5, '57': 57.5, '58': 58.5, '59': 59.5}}",
-	 "time hour time, v double field v.{minute} missing n/a; -- the keys of \"v\" are taken as "
-	 "minutes of an hour: Few times of documents were sampled. Points of \"v\" that are \"n/a\" are "
-	 "not rows. All other values are numbers. / If the keys of \"v\" are seconds of a minute"},
+	 "time hour time, v double field v.{minute} missing n/a; -- the keys of \"v\" are taken as minutes "
+	 "of an hour: The sampled documents do not prove it. Points of \"v\" that are \"n/a\" are not "
+	 "rows. All other values are numbers. / If the keys of \"v\" are seconds of a minute"},
 	{"numbers but for two words",
 	 "{'hour': T(2024-03-04T08:00:00), 'v': {'0': 0.5, '1': 1.5, '2': 2.5, '3': 3.5, '4': 4.5, "
 	 "'5': 5.5, '6': 6.5, '7': 'off', '8': 'n/a', '9': 9.5, '10': 10.5, '11': 11.5, '12': 12.5, "
@@ -177,7 +177,7 @@
 	 "50.5, '51': 51.5, '52': 52.5, '53': 53.5, '54': 54.5, '55': 55.5, '56': 56.5, '57': 57.5, "
 	 "'58': 58.5, '59': 59.5}}",
 	 "time hour time, v json field v.{minute}; -- the keys of \"v\" are taken as minutes of an hour: "
-	 "Few times of documents were sampled. / If the keys of \"v\" are seconds of a minute"},
+	 "The sampled documents do not prove it. / If the keys of \"v\" are seconds of a minute"},
 	{"texts that look like times",
 	 "{'at': '2024.03.04 08:00', 'on': '04/03/2024', 'id': '2024', 'v': 1}, {'at': "
 	 "'2024.03.04 08:00', 'on': '04/03/2024', 'id': '2024', 'v': 1}",
@@ -187,9 +187,8 @@
 	 "{'t': 1381446397123457, 'v': {'0': 1.5, '59': 2.5}}, {'t': 1381449997123458, 'v': {'0': 1.5, "
 	 "'59': 2.5}}, {'t': 1381453597123459, 'v': {'0': 1.5, '59': 2.5}}",
 	 "time t time as epoch_us, v double field v.{minute}; readonly -- the keys of \"v\" are taken as "
-	 "minutes of an hour: The sampled keys reach both ends of that unit, but not all of them occur. "
-	 "/ If the keys of \"v\" are seconds of a minute / If the keys of \"v\" are names / If each "
-	 "document is a row"},
+	 "minutes of an hour: The sampled documents do not prove it. / If the keys of \"v\" are seconds of "
+	 "a minute / If the keys of \"v\" are names / If each document is a row"},
 	{"an integer that returns beside a constant, in buckets that overlap",
 	 "{'machine': 1, 'kind': 'K', 'start': T(2024-03-04T08:00:00), 's': [{'t': "
 	 "T(2024-03-04T08:00:00), 'v': 1.5}, {'t': T(2024-03-04T09:00:00), 'v': 2.5}]}, {'machine': "
@@ -255,8 +254,7 @@
 	 "T(2024-03-04T10:30:23), 'v': 5.5}, {'t': T(2024-03-04T10:40:30), 'v': 6.5}, {'t': "
 	 "T(2024-03-04T10:50:37), 'v': 7.5}]}",
 	 "time t time field s[].t, sensor text, v double field s[].v; bucket hour span 1 hour first from "
-	 "last to count n -- \"n\" is taken as the count of points: It is the same number in all sampled "
-	 "documents."},
+	 "last to count n"},
 	{"times of one form with an offset of zero",
 	 "{'at': '2024-03-04T08:00:07+00:00', 'v': 0.5}, {'at': '2024-03-04T08:01:07+00:00', 'v': "
 	 "1.5}, {'at': '2024-03-04T08:02:07+00:00', 'v': 2.5}",
@@ -278,6 +276,5 @@
 	 "T(2024-03-04T10:10:10), 'v': 3.5}, {'t': T(2024-03-04T10:20:17), 'v': 4.5}, {'t': "
 	 "T(2024-03-04T10:30:24), 'v': 5.5}, {'t': T(2024-03-04T10:40:31), 'v': 6.5}, {'t': "
 	 "T(2024-03-04T10:50:38), 'v': 7.5}]}",
-	 "time t time field s[].t, sensor text, attribute size int, v double field s[].v; bucket hour "
-	 "span 1 hour count n readonly -- \"n\" is taken as the count of points, and \"size\" as an "
-	 "attribute: Both are the same number in all sampled documents."},
+	 "time t time field s[].t, sensor text, attribute size int, v double field s[].v; bucket hour span "
+	 "1 hour count n readonly"},

@@ -12,8 +12,8 @@
 	 "'t': {'0': 1, '12': 3, '23': 2}}, {'day': T(2024-01-02T00:00:00), 't': {'0': 2, '12': 3, "
 	 "'23': 2}}",
 	 "time day time, t double field t.{hour}; readonly -- the keys of \"t\" are taken as hours of a "
-	 "day: The sampled keys reach both ends of that unit, but not all of them occur. / If the keys "
-	 "of \"t\" are names / If each document is a row"},
+	 "day: The sampled documents do not prove it. / If the keys of \"t\" are names / If each document "
+	 "is a row"},
 	{"D2: status codes of an hour",
 	 "{'ts': T(2024-01-01T00:00:00), 'n': {'200': 9, '404': 1, '503': 0}}, {'ts': "
 	 "T(2024-01-01T01:00:00), 'n': {'200': 10, '404': 1, '503': 0}}, {'ts': "
@@ -35,13 +35,12 @@
 	 "T(2024-01-02T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}",
 	 "res minute: time t time, res text, v double field v.{minute}; -- documents with different "
 	 "\"res\" have different times, and are in several tables: This one has 2 of the 4 sampled "
-	 "documents. The keys of \"v\" are taken as minutes of an hour. The sampled keys reach both ends "
-	 "of that unit, but not all of them occur. / If the keys of \"v\" are seconds of a minute / If "
-	 "the keys of \"v\" are names / If each document is a row || res hour: time t time, res text, v "
-	 "double field v.{hour}; -- documents with different \"res\" have different times, and are in "
-	 "several tables: This one has 2 of the 4 sampled documents. The keys of \"v\" are taken as "
-	 "hours of a day. The sampled keys reach both ends of that unit, but not all of them occur. / If "
-	 "the keys of \"v\" are names / If each document is a row"},
+	 "documents. The keys of \"v\" are taken as minutes of an hour. The sampled documents do not prove "
+	 "it. / If the keys of \"v\" are seconds of a minute / If the keys of \"v\" are names / If each "
+	 "document is a row || res hour: time t time, res text, v double field v.{hour}; -- documents with "
+	 "different \"res\" have different times, and are in several tables: This one has 2 of the 4 "
+	 "sampled documents. The keys of \"v\" are taken as hours of a day. The sampled documents do not "
+	 "prove it. / If the keys of \"v\" are names / If each document is a row"},
 	{"two resolutions, and a document that is of neither",
 	 "{'res': 'minute', 't': T(2024-01-01T01:00:00), 'v': {'0': 1, '30': 2, '59': 3}}, {'res': "
 	 "'minute', 't': T(2024-01-01T02:00:00), 'v': {'0': 1, '30': 2, '59': 3}}, {'res': 'minute', "
@@ -56,23 +55,22 @@
 	 "{'0': 1, '12': 2, '23': 3}}",
 	 "res minute: time t time, res text, v double field v.{minute}; -- documents with different "
 	 "\"res\" have different times, and are in several tables: This one has 5 of the 11 sampled "
-	 "documents. The keys of \"v\" are taken as minutes of an hour. The sampled keys reach both ends "
-	 "of that unit, but not all of them occur. / If the keys of \"v\" are names / If each document "
-	 "is a row || res hour: time t time, res text, v double field v.{hour}; -- documents with "
-	 "different \"res\" have different times, and are in several tables: This one has 5 of the 11 "
-	 "sampled documents. The keys of \"v\" are taken as hours of a day. The sampled keys reach both "
-	 "ends of that unit, but not all of them occur. / If the keys of \"v\" are names / If each "
-	 "document is a row"},
+	 "documents. The keys of \"v\" are taken as minutes of an hour. The sampled documents do not prove "
+	 "it. / If the keys of \"v\" are names / If each document is a row || res hour: time t time, res "
+	 "text, v double field v.{hour}; -- documents with different \"res\" have different times, and are "
+	 "in several tables: This one has 5 of the 11 sampled documents. The keys of \"v\" are taken as "
+	 "hours of a day. The sampled documents do not prove it. / If the keys of \"v\" are names / If "
+	 "each document is a row"},
 	{"two fields that could be the time, and one that repeats it",
 	 "{'month': T(2024-01-01T00:00:00), 'expiry': T(2024-04-22T00:00:00), 'day': "
 	 "T(2024-01-01T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'month': T(2024-01-01T00:00:00), "
 	 "'expiry': T(2024-04-23T00:00:00), 'day': T(2024-01-01T00:00:00), 'v': {'0': 1, '12': 2, "
 	 "'23': 3}}, {'month': T(2024-01-01T00:00:00), 'expiry': T(2024-04-25T00:00:00), 'day': "
 	 "T(2024-01-02T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}",
-	 "time expiry time, attribute month time, attribute day time, v double field v.{hour}; -- the "
-	 "keys of \"v\" are taken as hours of a day: The sampled keys reach both ends of that unit, but "
-	 "not all of them occur. \"expiry\" is taken as the time. It could also be \"day\". / If \"day\" "
-	 "is the time / If the keys of \"v\" are names / If each document is a row"},
+	 "time expiry time, attribute month time, attribute day time, v double field v.{hour}; -- the keys "
+	 "of \"v\" are taken as hours of a day: The sampled documents do not prove it. \"expiry\" is taken "
+	 "as the time. It could also be \"day\". / If \"day\" is the time / If the keys of \"v\" are names "
+	 "/ If each document is a row"},
 	{"some minutes of a day",
 	 "{'day': T(2024-01-01T00:00:00), 'v': {'540': 1, '541': 1, '1000': 3}}, {'day': "
 	 "T(2024-01-02T00:00:00), 'v': {'600': 1, '1019': 3}}, {'day': T(2024-01-03T00:00:00), 'v': "
@@ -146,10 +144,10 @@
 	 "1}}}, '20': {'a': {'m': {'0': 1}}}, '21': {'a': {'m': {'0': 1}}}, '22': {'a': {'m': {'0': "
 	 "1}}}, '23': {'a': {'m': {'0': 1}}}}}, {'ts': T(2024-01-02T00:00:00), 'v': {'0': {'a': {'m': "
 	 "{'0': 1}}}}}",
-	 "time ts time, v_a_m double field v.{hour}.a.m.{5 minutes}; -- the keys of \"v.*.a.m\" are "
-	 "taken as steps of 5 minutes in hours of a day: Each part of the unit has a key. / If the keys "
-	 "of \"v.*.a.m\" are steps of 5 seconds in minutes of an hour / If the keys of \"v.*.a.m\" are "
-	 "names in hours of a day / If each document is a row"},
+	 "time ts time, v_a_m double field v.{hour}.a.m.{5 minutes}; -- the keys of \"v.*.a.m\" are taken "
+	 "as steps of 5 minutes in hours of a day: The sampled documents do not prove it. / If the keys of "
+	 "\"v.*.a.m\" are steps of 5 seconds in minutes of an hour / If the keys of \"v.*.a.m\" are names "
+	 "in hours of a day / If each document is a row"},
 	{"many fields that are alike beside points",
 	 "{'ts': T(2024-01-01T00:00:07), '0:0': 1, '0:1': 1, '0:2': 1, '0:3': 1, '0:4': 1, '0:5': 1, '0:6': "
 	 "1, '0:7': 1, '0:8': 1, '0:9': 1, 'b': 7, '0:10': 1, '0:11': 1, '0:12': 1, 'v': [{'t': "
@@ -197,9 +195,9 @@
 	 "1, '404': 2}, '16': {'200': 1, '404': 2}, '17': {'200': 1, '404': 2}, '18': {'200': 1, "
 	 "'404': 2}, '19': {'200': 1, '404': 2}, '20': {'200': 1, '404': 2}, '21': {'200': 1, '404': "
 	 "2}, '22': {'200': 1, '404': 2}, '23': {'200': 1, '404': 2}}}",
-	 "time ts time, slot n_key int, n double field n.{hour}.{n_key}; -- the keys of \"n\" are taken "
-	 "as names, in column \"n_key\": Nothing shows that they count a unit of time. / If the keys of "
-	 "\"n\" are milliseconds of seconds of a minute / If each document is a row"},
+	 "time ts time, slot n_key int, n double field n.{hour}.{n_key}; -- the keys of \"n\" are taken as "
+	 "names, in column \"n_key\": Nothing shows that they count a unit of time. / If each document is "
+	 "a row"},
 	{"a field whose values allow the same slots makes no groups",
 	 "{'site': 'a', 'ts': T(2024-01-01T00:01:00), 'v': {'0': 0, '5': 5, '10': 10, '15': 15, '20': "
 	 "20, '25': 25, '30': 30, '35': 35, '40': 40, '45': 45, '50': 50, '55': 55}}, {'site': 'a', "
@@ -211,10 +209,9 @@
 	 "30, '35': 35, '40': 40, '45': 45, '50': 50, '55': 55}}, {'site': 'b', 'ts': "
 	 "T(2024-01-01T01:00:00), 'v': {'0': 0, '5': 5, '10': 10, '15': 15, '20': 20, '25': 25, '30': "
 	 "30, '35': 35, '40': 40, '45': 45, '50': 50, '55': 55}}",
-	 "time ts time, site text, v double field v.{second}; -- the keys of \"v\" are taken to count "
-	 "the same unit in all documents: 2 of 5 times in \"ts\" begin a longer unit (hour), so some "
-	 "documents may be hours, and others minutes. If so, declare a table for each, with option "
-	 "\"filter\"."},
+	 "time ts time, slot v_key int, site text, v double field v.{v_key}; -- the keys of \"v\" are "
+	 "taken as names, in column \"v_key\": Nothing shows that they count a unit of time. / If each "
+	 "document is a row"},
 	{"text that is a time, beside the time, and arrays of several types",
 	 "{'ts': T(2024-01-01T00:00:00), 'due': '2024-04-22', 'a': ['x', 1, 2.5]}, {'ts': "
 	 "T(2024-01-02T00:00:00), 'due': '2024-05-22', 'a': ['x', 1, 2.5]}",
@@ -224,15 +221,15 @@
 	 "{'sensor': 'a', 'ts': T(2024-01-01T00:00:00), 'site': 'x', 'fw': '1', 'rate': 1.5, '__v': 0, 'v': {'0': 1, '59': 2}}, {'sensor': 'b', 'ts': T(2024-01-01T00:00:00), 'site': 'x', 'fw': '1', 'rate': 2.5, '__v': 0, 'v': {'0': 1, '59': 2}}, {'sensor': 'a', 'ts': T(2024-01-01T00:01:00), 'site': 'x', 'fw': '2', 'rate': 3.5, '__v': 0, 'battery': 7, 'v': {'0': 1, '59': 2}}, {'sensor': 'b', 'ts': T(2024-01-01T00:01:00), 'site': 'x', 'fw': '2', 'rate': 4.5, '__v': 0, 'v': {'0': 1, '59': 2}}",
 	 "time ts time, sensor text, attribute site text, attribute fw text, attribute rate double, "
 	 "attribute __v int, v double field v.{second}, attribute battery int; -- the keys of \"v\" are "
-	 "taken as seconds of a minute: The sampled keys reach both ends of that unit, but not all of "
-	 "them occur. / If the keys of \"v\" are names / If each document is a row"},
+	 "taken as seconds of a minute: The sampled documents do not prove it. / If the keys of \"v\" are "
+	 "names / If each document is a row"},
 	{"two fields that could be the key",
 	 "{'serial': 'a', 'device': 'd', 'ts': T(2024-01-01T00:00:00), 'v': {'0': 1, '59': 2}}, {'serial': 'b', 'device': 'e', 'ts': T(2024-01-01T00:00:00), 'v': {'0': 1, '59': 2}}",
 	 "time ts time, serial text, attribute device text, v double field v.{minute}; -- the keys of "
-	 "\"v\" are taken as minutes of an hour: The sampled keys reach both ends of that unit, but not "
-	 "all of them occur. \"serial\" is taken as the key of a series, and \"device\" as an attribute. "
-	 "Either alone tells the sampled documents of one time apart. / If the keys of \"v\" are seconds "
-	 "of a minute / If the keys of \"v\" are names / If each document is a row"},
+	 "\"v\" are taken as minutes of an hour: The sampled documents do not prove it. \"serial\" is "
+	 "taken as the key of a series, and \"device\" as an attribute. Either alone tells the sampled "
+	 "documents of one time apart. / If the keys of \"v\" are seconds of a minute / If the keys of "
+	 "\"v\" are names / If each document is a row"},
 	{"subfields of a metaField that others determine",
 	 "{'ts': T(2024-01-01T00:00:00), 'm': {'machine': 'a', 'hall': 1, 'vendor': 'x'}, 'v': 1.5}, {'ts': T(2024-01-01T00:00:01), 'm': {'machine': 'b', 'hall': 1, 'vendor': 'x'}, 'v': 1.5}, {'ts': T(2024-01-01T00:00:01), 'm': {'machine': 'c', 'hall': 2, 'vendor': 'x'}, 'v': 1.5}",
 	 "time ts time, machine text field m.machine, attribute hall int field m.hall, attribute vendor "

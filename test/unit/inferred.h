@@ -1,7 +1,6 @@
 /*
  * inferred.h
- *		Declares an inferred table as a user does, selects its documents, and
- *		prints it.
+ *		The memory of an inference, and the documents that a table selects.
  */
 #ifndef INFERRED_H
 #define INFERRED_H
@@ -62,112 +61,7 @@ free_all(void)
 		release(blocks.next + 1);
 }
 
-/* A declaration, and all that it points to */
-typedef struct Declared
-{
-	MtsLayout layout;
-	char *text;
-	MtsError error;
-} Declared;
-
-static inline bool
-declare_path(Declared *declared, const char *field, MtsPath *path)
-{
-	char *buffer = declared->text;
-
-	declared->text += strlen(field) + 1;
-	return mts_path_parse(field, buffer, path, &declared->error);
-}
-
-static inline bool
-declare_format(Declared *declared, const char *text, MtsFormat *format)
-{
-	return mts_format_parse(*text ? text : "date", format, &declared->error);
-}
-
-static inline bool
-declare_field(Declared *declared, const char *name, const MtsFormat *format,
-			  MtsField *field)
-{
-	field->is_set = *name != '\0';
-	field->format = *format;
-	return !field->is_set || declare_path(declared, name, &field->path);
-}
-
-static inline bool
-declare_column(Declared *declared, const MtsInferColumn *inferred,
-			   MtsColumn *column)
-{
-	column->name = inferred->name;
-	/* the keys of a slot, which names the column */
-	column->role =
-		inferred->role == MTS_ROLE_SLOT ? MTS_ROLE_KEY : inferred->role;
-	if (!declare_format(declared, inferred->format, &column->format))
-		return false;
-	if (*inferred->missing)
-		column->missing = (MtsMissing){MTS_MISSING_TEXT, 0, inferred->missing};
-	if (*inferred->field)
-		return declare_path(declared, inferred->field, &column->path);
-	/* it is the time, which the keys of a slot are */
-	column->path.nsteps = 1;
-	column->path.steps[0] = (MtsStep){.kind = MTS_STEP_NAME,
-									  .name = column->name,
-									  .len = strlen(column->name)};
-	return true;
-}
-
-static inline bool
-declare_columns(Declared *declared, const MtsInferred *inferred,
-				MtsFormat *time)
-{
-	MtsLayout *layout = &declared->layout;
-
-	layout->ncolumns = inferred->ncolumns;
-	layout->columns = resize(NULL, inferred->ncolumns * sizeof(MtsColumn));
-	layout->containers =
-		resize(NULL, inferred->ncolumns * sizeof(MtsContainer));
-	memset(layout->columns, 0, inferred->ncolumns * sizeof(MtsColumn));
-	layout->time_column = -1;
-	for (int i = 0; i < inferred->ncolumns; i++)
-	{
-		if (!declare_column(declared, &inferred->columns[i],
-							&layout->columns[i]))
-			return false;
-		if (layout->columns[i].role == MTS_ROLE_TIME)
-		{
-			layout->time_column = i;
-			*time = layout->columns[i].format;
-		}
-	}
-	return true;
-}
-
-/* Build the layout that a declaration means; false sets the error. */
-static inline bool
-declare(Declared *declared, const MtsInferred *inferred, const MtsClock *clock)
-{
-	MtsLayout *layout = &declared->layout;
-	const char *span = inferred->bucket_span;
-	MtsFormat time = {0}, none = {0}, format;
-
-	memset(declared, 0, sizeof(*declared));
-	declared->text = resize(NULL, (inferred->ncolumns + 6) * MTS_MAX_PATH);
-	layout->clock = *clock;
-	layout->slots_are_local = inferred->slots_are_local;
-	layout->truncate = inferred->truncates;
-	if (strcmp(span, "1 year") == 0)
-		layout->span = (MtsSpan){12, 0, 0};
-	else if (*span && !mts_span_parse(span, strlen(span), &layout->span))
-		return false;
-	return declare_columns(declared, inferred, &time) &&
-		   declare_format(declared, inferred->bucket_format, &format) &&
-		   declare_field(declared, inferred->bucket_time, &format,
-						 &layout->bucket_time) &&
-		   declare_field(declared, inferred->first, &time, &layout->first) &&
-		   declare_field(declared, inferred->last, &time, &layout->last) &&
-		   declare_field(declared, inferred->count, &none, &layout->count) &&
-		   mts_layout_build(layout, &declared->error);
-}
+static const MtsInferHost host = {resize, release, NULL};
 
 /* Find a field by its dotted name; false for null, too. */
 static inline bool

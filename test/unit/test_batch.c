@@ -448,6 +448,7 @@ test_series(const TestTable *table)
 	MtsRange all = {MTS_TIME_MIN, MTS_TIME_MAX};
 	MtsRanges ranges = {1, &all};
 	bool wanted[TABLE_COLUMNS];
+	MtsArena *arena = mts_arena_new(realloc, free);
 	MtsUnfold unfold;
 	MtsBatch batch;
 	int read = 0;
@@ -456,8 +457,8 @@ test_series(const TestTable *table)
 	for (int i = 0; i < table->layout.ncolumns; i++)
 		wanted[i] |= table->layout.columns[i].role == MTS_ROLE_SLOT &&
 					 i != table->layout.time_column;
-	mts_unfold_init(&unfold, &table->layout, &ranges, realloc);
-	mts_batch_init(&batch, &table->layout, wanted, realloc);
+	mts_unfold_init(&unfold, &table->layout, &ranges, arena);
+	mts_batch_init(&batch, &table->layout, wanted, arena);
 	for (int turn = 0; turn < 300 && batch.series; turn++)
 	{
 		bucket_fill(&bucket, table, bucket_random_start(table),
@@ -475,8 +476,7 @@ test_series(const TestTable *table)
 	}
 	if (batch.series)
 		tap_claim("points are sorted by series");
-	mts_batch_free(&batch, &table->layout, free);
-	mts_unfold_free(&unfold, free);
+	mts_arena_free(arena);
 	return read > 100;
 }
 
@@ -490,6 +490,7 @@ test_columns(const TestTable *table, bool with_series)
 	MtsRange all = {MTS_TIME_MIN, MTS_TIME_MAX};
 	MtsRanges ranges = {1, &all};
 	bool wanted[TABLE_COLUMNS];
+	MtsArena *arena = mts_arena_new(realloc, free);
 	MtsUnfold unfold;
 	MtsBatch batch;
 	int slots;
@@ -498,8 +499,8 @@ test_columns(const TestTable *table, bool with_series)
 	for (int i = 0; i < table->layout.ncolumns; i++)
 		wanted[i] |= with_series && i != table->layout.time_column &&
 					 table->layout.columns[i].role == MTS_ROLE_SLOT;
-	mts_unfold_init(&unfold, &table->layout, &ranges, realloc);
-	mts_batch_init(&batch, &table->layout, wanted, realloc);
+	mts_unfold_init(&unfold, &table->layout, &ranges, arena);
+	mts_batch_init(&batch, &table->layout, wanted, arena);
 	slots = count_slots(table, &batch);
 	if (slots > 0)
 	{
@@ -509,8 +510,7 @@ test_columns(const TestTable *table, bool with_series)
 		batch.method = MTS_BATCH_POINTS;
 		test_buckets(table, slots, &unfold, &batch, true);
 	}
-	mts_batch_free(&batch, &table->layout, free);
-	mts_unfold_free(&unfold, free);
+	mts_arena_free(arena);
 	return slots > 0;
 }
 
@@ -622,15 +622,19 @@ test_documents(const TestTable *table)
 	const bool keys[] = {false, true, false, false};
 	MtsRange range = {table_time(2013, 10, 10, 23, 6, 2), MTS_TIME_MAX};
 	MtsRanges ranges = {1, &range};
+	MtsArena *arena = mts_arena_new(realloc, free);
 	MtsUnfold unfold;
 	MtsBatch batch;
 	int read = 0;
 
-	mts_unfold_init(&unfold, &table->layout, &ranges, realloc);
+	mts_unfold_init(&unfold, &table->layout, &ranges, arena);
 	unfold.accepts_null_time = false;
 	if (!mts_batch_init_documents(&batch, &table->layout, wanted, types, keys,
-								  realloc))
+								  arena))
+	{
+		mts_arena_free(arena);
 		return 0;
+	}
 	batch.needs_time = true;
 	for (int turn = 0; turn < 200; turn++)
 	{
@@ -656,8 +660,7 @@ test_documents(const TestTable *table)
 		read += n;
 	}
 	tap_claim("documents are read at once");
-	mts_batch_free(&batch, &table->layout, free);
-	mts_unfold_free(&unfold, free);
+	mts_arena_free(arena);
 	return read;
 }
 

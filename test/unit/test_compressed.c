@@ -793,8 +793,10 @@ main(void)
 	static const uint8_t types[] = {BSON_TYPE_INT64, BSON_TYPE_DATE_TIME,
 									BSON_TYPE_DECIMAL128};
 
+	MtsArena *arena = mts_arena_new(realloc, free);
+
 	tap_seed();
-	mts_compressed_init(&column, realloc);
+	mts_compressed_init(&column, arena);
 	for (size_t i = 0; i < LENGTH(written); i++)
 		test_case(&written[i]);
 	for (size_t i = 0; i < LENGTH(made); i++)
@@ -814,6 +816,6 @@ main(void)
 	test_damaged(written, LENGTH(written));
 	test_damaged(made, LENGTH(made));
 	tap_claim("damaged columns give well-formed values, or are malformed");
-	mts_compressed_free(&column, free);
+	mts_arena_free(arena);
 	return tap_done();
 }

@@ -157,14 +157,15 @@ find_truth(const MtsLayout *layout, const bson_t *doc)
 	MtsPoint point = {.elements = elements};
 	Truth truth = {0};
 	MtsUnfolded result = MTS_INVALID;
+	MtsArena *arena = mts_arena_new(realloc, free);
 	MtsUnfold unfold;
 
-	mts_unfold_init(&unfold, layout, &ranges, realloc);
+	mts_unfold_init(&unfold, layout, &ranges, arena);
 	if (mts_unfold_start(&unfold, bson_get_data(doc), doc->len))
 		while ((result = mts_unfold_next(&unfold, &point)) == MTS_POINT)
 			accumulate(&truth, &unfold, &point);
 	truth.is_valid = result == MTS_DONE;
-	mts_unfold_free(&unfold, free);
+	mts_arena_free(arena);
 	return truth;
 }
 

@@ -10,7 +10,7 @@
 #include <ctype.h>
 
 #include "core/bucket/unfold.h"
-#include "core/infer/infer.h"
+#include "core/infer/trial.h"
 
 #include "collection.h"
 #include "inferred.h"
@@ -182,15 +182,17 @@ read_table(const MtsInferred *inferred, Want want)
 	MtsElement *elements =
 		resize(NULL, (inferred->ncolumns + 1) * sizeof(*elements));
 	MtsPoint point = {.elements = elements};
-	static Declared declared;
+	MtsArena *arena = mts_arena_new(resize, release);
+	MtsTrial trial;
 	MtsUnfold unfold;
 	int n = 0;
 
 	if (*inferred->first && !strcmp(inferred->first, inferred->bucket_time))
 		return "the first reading's time is the bucket's";
-	if (!declare(&declared, inferred, is_local ? &local : &utc))
-		return declared.error.detail;
-	mts_unfold_init(&unfold, &declared.layout, &ranges, resize);
+	if (!mts_trial_build(inferred, is_local ? &local : &utc, &host, &trial))
+		return "it cannot be declared";
+	trial.layout.truncate = inferred->truncates;
+	mts_unfold_init(&unfold, &trial.layout, &ranges, arena);
 	unfold.accepts_null_time = true;
 	for (int i = 0; i < collection.ndocs; i++)
 	{
@@ -297,7 +299,6 @@ show(const MtsInferred *inferred)
 static void
 test_holdout(const Holdout *holdout)
 {
-	static const MtsInferHost host = {resize, release, NULL};
 	MtsInferHints hints = {.clock = &utc};
 	MtsInferred tables[MTS_INFER_TABLES];
 	const char *complaint = NULL;

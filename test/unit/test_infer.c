@@ -17,7 +17,6 @@ infer(const MtsSample *samples, int n, const char *time, const char *meta,
 {
 	static MtsClock clock;
 	MtsInferHints hints = {.time = time, .meta = meta, .clock = &clock};
-	static const MtsInferHost host = {resize, release, NULL};
 
 	clock = table_clock(NULL);
 	return mts_infer(samples, n, &hints, &host, tables);

@@ -218,11 +218,12 @@ static void
 unfold_once(const TestTable *table, const MtsRanges *ranges,
 			const uint8_t *data, size_t size, Points *points)
 {
+	MtsArena *arena = mts_arena_new(realloc, free);
 	MtsUnfold unfold;
 
-	mts_unfold_init(&unfold, &table->layout, ranges, realloc);
+	mts_unfold_init(&unfold, &table->layout, ranges, arena);
 	points_unfold(&unfold, data, size, points);
-	mts_unfold_free(&unfold, free);
+	mts_arena_free(arena);
 }
 
 static MtsRange all_items[] = {{MTS_TIME_MIN, MTS_TIME_MAX}};

@@ -3,6 +3,9 @@
  *		Proves that a projected bucket has the same points as the whole one.
  */
 #include "core/query/projection.h"
+
+#include <time.h>
+
 #include "mongo.h"
 #include "points.h"
 #include "shell.h"
@@ -89,9 +92,10 @@ test_table(const TestTable *table)
 	char name[128];
 	MtsRange items[8];
 	MtsRanges ranges = {0, items};
+	MtsArena *arena = mts_arena_new(realloc, free);
 	MtsUnfold unfold;
 
-	mts_unfold_init(&unfold, &table->layout, &ranges, realloc);
+	mts_unfold_init(&unfold, &table->layout, &ranges, arena);
 	for (int turn = 0; turn < 200; turn++)
 	{
 		MtsTime start = bucket_random_start(table);
@@ -108,7 +112,7 @@ test_table(const TestTable *table)
 		}
 		bson_destroy(&bucket.doc);
 	}
-	mts_unfold_free(&unfold, free);
+	mts_arena_free(arena);
 	snprintf(name, sizeof(name), "the projection keeps the points: %s",
 			 table->spec->name);
 	tap_claim(name);
@@ -196,6 +200,42 @@ test_shape(void)
 		"slots in the document itself, which is projected as a whole");
 }
 
+/* MongoDB is sent the slots of each column, which takes no time to find out. */
+static void
+test_many_slots(void)
+{
+	static const TestSpec spec =
+		{"many slots",
+		 {{"t", NULL, MTS_ROLE_TIME, NULL, NULL},
+		  {"a", "a.{second}", MTS_ROLE_VALUE, NULL, NULL},
+		  {"b", "b.{second}", MTS_ROLE_VALUE, NULL, NULL},
+		  {"c", "c.{second}", MTS_ROLE_VALUE, NULL, NULL},
+		  {"d", "d.{second}", MTS_ROLE_VALUE, NULL, NULL}},
+		 .span = "1 hour"};
+	MtsTime t = table_time(2013, 10, 10, 23, 7, 58);
+	MtsRange items[] = {{t, t + 500 * MTS_SECOND}};
+	MtsRanges ranges = {1, items};
+	bool needed[TABLE_COLUMNS] = {true, true, true, true, true};
+	clock_t begin = clock();
+	TestTable table;
+	MtsError error;
+	int n = 0;
+
+	ok(table_declare(&spec, &table, &error), "many slots are declared");
+	for (int i = 0; i < 100; i++)
+	{
+		bson_t projection = BSON_INITIALIZER;
+
+		mts_projection_build(&table.layout, needed, &ranges, true,
+							 &projection);
+		n = (int) bson_count_keys(&projection);
+		bson_destroy(&projection);
+	}
+	ok(n == 4 * 500 + 1, "all of many slots are projected");
+	ok(clock() - begin < 3 * CLOCKS_PER_SEC,
+	   "many slots are projected in a short time");
+}
+
 int
 main(void)
 {
@@ -208,5 +248,6 @@ main(void)
 		test_table(&table);
 	}
 	test_shape();
+	test_many_slots();
 	return tap_done();
 }

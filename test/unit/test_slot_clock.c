@@ -432,6 +432,7 @@ check_unfold(const TestTable *table, const Zone *zone, const Model *model,
 	MtsElement elements[TABLE_COLUMNS];
 	MtsPoint point = {.elements = elements};
 	MtsUnfolded result;
+	MtsArena *arena = mts_arena_new(realloc, free);
 	MtsUnfold unfold;
 	static Bucket bucket;
 	bson_t doc = BSON_INITIALIZER;
@@ -461,7 +462,7 @@ check_unfold(const TestTable *table, const Zone *zone, const Model *model,
 	bson_init(&bucket.doc);
 	node_write(&bucket.nodes[0], &bucket.doc);
 	project(&bucket, ranges, &doc);
-	mts_unfold_init(&unfold, layout, ranges, realloc);
+	mts_unfold_init(&unfold, layout, ranges, arena);
 	if (!mts_unfold_start(&unfold, bson_get_data(&doc), doc.len))
 		tap_fault("%s %s: %s", zone->name, table->spec->name,
 				  unfold.invalid.error.detail);
@@ -482,7 +483,7 @@ check_unfold(const TestTable *table, const Zone *zone, const Model *model,
 	if (got != want || (is_all ? invalid != skipped : invalid > skipped))
 		tap_fault("%s %s: %d of %d points, %d of %d are invalid", zone->name,
 				  table->spec->name, got, want, invalid, skipped);
-	mts_unfold_free(&unfold, free);
+	mts_arena_free(arena);
 	bson_destroy(&bucket.doc);
 	bson_destroy(&doc);
 }
@@ -591,6 +592,7 @@ test_padding(void)
 		char json[200];
 		bson_t *doc;
 		TestTable table;
+		MtsArena *arena = mts_arena_new(realloc, free);
 		MtsUnfold unfold;
 
 		open_table(&spec, &zones[0], &table);
@@ -598,11 +600,11 @@ test_padding(void)
 				 "{\"t\": {\"$date\": \"2013-03-30T23:00:00Z\"}, \"v\": %s}",
 				 docs[i].hours);
 		doc = bson_new_from_json((const uint8_t *) json, -1, NULL);
-		mts_unfold_init(&unfold, &table.layout, &ranges, realloc);
+		mts_unfold_init(&unfold, &table.layout, &ranges, arena);
 		points_unfold(&unfold, bson_get_data(doc), doc->len, &got);
 		ok(got.n == docs[i].points && got.ninvalid == docs[i].invalid,
 		   "%d points and %d invalid: %s", got.n, got.ninvalid, docs[i].hours);
-		mts_unfold_free(&unfold, free);
+		mts_arena_free(arena);
 		bson_destroy(doc);
 	}
 }

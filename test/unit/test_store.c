@@ -379,6 +379,7 @@ test_store(const WriteCase *of)
 	static Round round;
 	MtsRange all = {MTS_TIME_MIN, MTS_TIME_MAX};
 	MtsRanges ranges = {1, &all};
+	MtsArena *arena = mts_arena_new(realloc, free);
 	MtsUnfold unfold;
 	char name[100];
 	TestZone zone = {table_time(2013, 3, 31, 2, 0, 0),
@@ -389,7 +390,7 @@ test_store(const WriteCase *of)
 
 	writes_declare(of, &test);
 	test.table.layout.clock = table_clock(&zone);
-	mts_unfold_init(&unfold, &test.table.layout, &ranges, realloc);
+	mts_unfold_init(&unfold, &test.table.layout, &ranges, arena);
 	for (int turn = 0; turn < 30; turn++)
 	{
 		Model model = {.layout = &test.table.layout, .start = times[turn % 3]};
@@ -412,7 +413,7 @@ test_store(const WriteCase *of)
 				check_new_bucket(&model, &round, doc, of->name);
 		}
 	}
-	mts_unfold_free(&unfold, free);
+	mts_arena_free(arena);
 	writes_close(&test);
 	snprintf(name, sizeof(name), "the bucket has the written points: %s",
 			 of->name);

@@ -54,9 +54,10 @@ test_table(const TestTable *table)
 	char name[128];
 	MtsRange items[8];
 	MtsRanges ranges = {0, items};
+	MtsArena *arena = mts_arena_new(realloc, free);
 	MtsUnfold unfold;
 
-	mts_unfold_init(&unfold, &table->layout, &ranges, realloc);
+	mts_unfold_init(&unfold, &table->layout, &ranges, arena);
 	for (int turn = 0; turn < 500; turn++)
 	{
 		bucket_fill(&bucket, table, bucket_random_start(table),
@@ -71,7 +72,7 @@ test_table(const TestTable *table)
 		}
 		bson_destroy(&bucket.doc);
 	}
-	mts_unfold_free(&unfold, free);
+	mts_arena_free(arena);
 	snprintf(name, sizeof(name),
 			 "unfolding gives the points of the bucket: %s",
 			 table->spec->name);

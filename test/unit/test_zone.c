@@ -131,6 +131,7 @@ check_points(const Bucket *bucket, const MtsRanges *ranges)
 	bool needed[TABLE_COLUMNS] = {true, true};
 	bson_t projection = BSON_INITIALIZER;
 	bson_t doc = BSON_INITIALIZER;
+	MtsArena *arena = mts_arena_new(realloc, free);
 	MtsUnfold unfold;
 
 	if (mts_projection_build(layout, needed, ranges, MTS_PROJECT_SLOTS,
@@ -139,7 +140,7 @@ check_points(const Bucket *bucket, const MtsRanges *ranges)
 			bucket->start)
 		bson_reinit(&projection);
 	mongo_project(&bucket->doc, &projection, &doc);
-	mts_unfold_init(&unfold, layout, ranges, realloc);
+	mts_unfold_init(&unfold, layout, ranges, arena);
 	points_unfold(&unfold, bson_get_data(&doc), doc.len, &got);
 	points_expect(bucket, ranges, &want);
 	got.ninvalid = 0;
@@ -155,7 +156,7 @@ check_points(const Bucket *bucket, const MtsRanges *ranges)
 				  time, json, texts[1], texts[0]);
 		bson_free(json);
 	}
-	mts_unfold_free(&unfold, free);
+	mts_arena_free(arena);
 	bson_destroy(&projection);
 	bson_destroy(&doc);
 }
@@ -206,6 +207,7 @@ test_days(void)
 	for (int i = 0; i < 3; i++)
 	{
 		TestTable table;
+		MtsArena *arena = mts_arena_new(realloc, free);
 		MtsUnfold unfold;
 		bson_t doc = BSON_INITIALIZER;
 		bson_t slots;
@@ -221,11 +223,11 @@ test_days(void)
 			bson_append_int32(&slots, key, -1, hour);
 		}
 		bson_append_document_end(&doc, &slots);
-		mts_unfold_init(&unfold, &table.layout, &ranges, realloc);
+		mts_unfold_init(&unfold, &table.layout, &ranges, arena);
 		points_unfold(&unfold, bson_get_data(&doc), doc.len, &got);
 		ok(got.n == hours[i] && got.ninvalid == 26 - hours[i],
 		   "a day of %d hours", hours[i]);
-		mts_unfold_free(&unfold, free);
+		mts_arena_free(arena);
 		bson_destroy(&doc);
 	}
 }

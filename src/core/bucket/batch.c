@@ -76,51 +76,56 @@ choose_method(const MtsLayout *layout, const bool *wanted, int n, int column)
 
 /* Prepare to tell series apart. */
 static void
-init_series(MtsBatch *batch, void *(*resize)(void *memory, size_t size))
+init_series(MtsBatch *batch, const MtsArena *arena)
 {
-	batch->series = resize(NULL, MTS_BATCH_SERIES * sizeof(MtsSeries));
-	batch->series_of = resize(NULL, MTS_BATCH_ROOM * sizeof(int));
-	batch->old_words = resize(NULL, MTS_BATCH_ROOM * sizeof(int64_t));
-	batch->old_missing = resize(NULL, MTS_BATCH_ROOM * sizeof(bool));
+	batch->series =
+		mts_arena_allocate(arena, MTS_BATCH_SERIES * sizeof(MtsSeries));
+	batch->series_of = mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(int));
+	batch->old_words =
+		mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(int64_t));
+	batch->old_missing =
+		mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(bool));
 	if (batch->method == MTS_BATCH_DOCUMENTS)
-		batch->key_bytes = resize(NULL, KEY_BYTES);
+		batch->key_bytes = mts_arena_allocate(arena, KEY_BYTES);
 }
 
 static void
-init_models(MtsBatch *batch, const MtsLayout *layout,
-			void *(*resize)(void *memory, size_t size))
+init_models(MtsBatch *batch, const MtsLayout *layout, const MtsArena *arena)
 {
 	bool has_documents = batch->method == MTS_BATCH_DOCUMENTS;
 	int points = batch->method == MTS_BATCH_KEYS ? MTS_BATCH_SERIES : 1;
 
 	batch->nmodels = has_documents ? MTS_BATCH_MODELS : 1;
-	batch->models = resize(NULL, batch->nmodels * sizeof(MtsModel));
+	batch->models =
+		mts_arena_allocate(arena, batch->nmodels * sizeof(MtsModel));
 	for (int i = 0; i < batch->nmodels; i++)
 	{
 		MtsModel *model = &batch->models[i];
 
 		model->outline.size = 0;
 		model->npoints = 0;
-		model->values =
-			resize(NULL, points * layout->ncolumns * sizeof(MtsElement));
-		model->numbers = resize(NULL, points * sizeof(int));
-		model->copy = has_documents ? resize(NULL, MTS_OUTLINE_SIZE) : NULL;
+		model->values = mts_arena_allocate(arena, points * layout->ncolumns *
+													  sizeof(MtsElement));
+		model->numbers = mts_arena_allocate(arena, points * sizeof(int));
+		model->copy =
+			has_documents ? mts_arena_allocate(arena, MTS_OUTLINE_SIZE) : NULL;
 	}
 }
 
 /* Make the memory of a batch whose method and keys have been set. */
 static void
 init(MtsBatch *batch, const MtsLayout *layout, const bool *wanted,
-	 void *(*resize)(void *memory, size_t size))
+	 const MtsArena *arena)
 {
 	if (batch->nkeys > 0)
-		init_series(batch, resize);
-	init_models(batch, layout, resize);
-	batch->times = resize(NULL, MTS_BATCH_ROOM * sizeof(MtsTime));
-	batch->keys = resize(NULL, MTS_BATCH_ROOM * sizeof(int64_t));
-	batch->elements =
-		resize(NULL, (layout->ncontainers + 1) * sizeof(MtsElement));
-	batch->words = resize(NULL, layout->ncolumns * sizeof(MtsWords));
+		init_series(batch, arena);
+	init_models(batch, layout, arena);
+	batch->times = mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(MtsTime));
+	batch->keys = mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(int64_t));
+	batch->elements = mts_arena_allocate(arena, (layout->ncontainers + 1) *
+													sizeof(MtsElement));
+	batch->words =
+		mts_arena_allocate(arena, layout->ncolumns * sizeof(MtsWords));
 	memset(batch->words, 0, layout->ncolumns * sizeof(MtsWords));
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
@@ -131,8 +136,10 @@ init(MtsBatch *batch, const MtsLayout *layout, const bool *wanted,
 			!(batch->method == MTS_BATCH_COLUMNS && i == layout->time_column))
 			continue;
 		words->room = MTS_BATCH_ROOM;
-		words->words = resize(NULL, MTS_BATCH_ROOM * sizeof(int64_t));
-		words->missing = resize(NULL, MTS_BATCH_ROOM * sizeof(bool));
+		words->words =
+			mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(int64_t));
+		words->missing =
+			mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(bool));
 	}
 }
 
@@ -141,12 +148,11 @@ init(MtsBatch *batch, const MtsLayout *layout, const bool *wanted,
  *		Prepare to read the wanted columns of many buckets' points.
  *
  * Columns of the bucket itself are not wanted.  If one of a slot is, the
- * points are read with their series.  resize works as
- * realloc.  All allocations are made here.
+ * points are read with their series.
  */
 void
 mts_batch_init(MtsBatch *batch, const MtsLayout *layout, const bool *wanted,
-			   void *(*resize)(void *memory, size_t size))
+			   const MtsArena *arena)
 {
 	bool has_series = false;
 	int n = 0;
@@ -163,7 +169,7 @@ mts_batch_init(MtsBatch *batch, const MtsLayout *layout, const bool *wanted,
 		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY)
 			batch->key_slots[batch->nkeys++] = i;
 	batch->method = choose_method(layout, wanted, n, batch->column);
-	init(batch, layout, wanted, resize);
+	init(batch, layout, wanted, arena);
 }
 
 /*
@@ -178,8 +184,7 @@ mts_batch_init(MtsBatch *batch, const MtsLayout *layout, const bool *wanted,
 bool
 mts_batch_init_documents(MtsBatch *batch, const MtsLayout *layout,
 						 const bool *wanted, const uint32_t *types,
-						 const bool *keys,
-						 void *(*resize)(void *memory, size_t size))
+						 const bool *keys, const MtsArena *arena)
 {
 	memset(batch, 0, sizeof(*batch));
 	if (layout->time_kind != MTS_TIME_FLAT || layout->has_missing)
@@ -195,42 +200,8 @@ mts_batch_init_documents(MtsBatch *batch, const MtsLayout *layout,
 	}
 	batch->method = MTS_BATCH_DOCUMENTS;
 	batch->types = types;
-	init(batch, layout, wanted, resize);
+	init(batch, layout, wanted, arena);
 	return true;
-}
-
-/* mts_batch_free: release the memory of a batch. */
-void
-mts_batch_free(MtsBatch *batch, const MtsLayout *layout,
-			   void (*release)(void *memory))
-{
-	for (int i = 0; i < layout->ncolumns; i++)
-		if (batch->words[i].room > 0)
-		{
-			release(batch->words[i].words);
-			release(batch->words[i].missing);
-		}
-	if (batch->series)
-	{
-		release(batch->series);
-		release(batch->series_of);
-		release(batch->old_words);
-		release(batch->old_missing);
-	}
-	if (batch->key_bytes)
-		release(batch->key_bytes);
-	for (int i = 0; i < batch->nmodels; i++)
-	{
-		release(batch->models[i].values);
-		release(batch->models[i].numbers);
-		if (batch->models[i].copy)
-			release(batch->models[i].copy);
-	}
-	release(batch->models);
-	release(batch->words);
-	release(batch->elements);
-	release(batch->keys);
-	release(batch->times);
 }
 
 /* ---- Elements of a document or array ------------------------------------ */

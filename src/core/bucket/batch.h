@@ -82,15 +82,10 @@ typedef struct MtsBatch
 } MtsBatch;
 
 extern void mts_batch_init(MtsBatch *batch, const MtsLayout *layout,
-						   const bool *wanted,
-						   void *(*resize)(void *memory, size_t size));
+						   const bool *wanted, const MtsArena *arena);
 extern bool mts_batch_init_documents(MtsBatch *batch, const MtsLayout *layout,
 									 const bool *wanted, const uint32_t *types,
-									 const bool *keys,
-									 void *(*resize)(void *memory,
-													 size_t size));
-extern void mts_batch_free(MtsBatch *batch, const MtsLayout *layout,
-						   void (*release)(void *memory));
+									 const bool *keys, const MtsArena *arena);
 extern bool mts_batch_read(MtsBatch *batch, MtsUnfold *unfold);
 extern void mts_batch_clear(MtsBatch *batch, const MtsLayout *layout);
 extern bool mts_batch_append(MtsBatch *batch, MtsUnfold *unfold,

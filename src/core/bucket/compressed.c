@@ -178,10 +178,11 @@ add_stream(MtsCompressed *column, const MtsElement *value, int depth)
 		return false;
 	if (column->nstreams == column->streams_room)
 	{
+		size_t size = column->streams_room * sizeof(MtsStream);
+
 		column->streams_room *= 2;
 		column->streams =
-			column->resize(column->streams,
-						   column->streams_room * sizeof(MtsStream));
+			mts_arena_grow(column->arena, column->streams, size, 2 * size);
 	}
 	stream = &column->streams[column->nstreams++];
 	stream->depth = depth;
@@ -241,7 +242,9 @@ append(MtsCompressed *column, const void *bytes, size_t size)
 	if (needed > column->object_room)
 	{
 		column->object_room = needed * 2;
-		column->object = column->resize(column->object, column->object_room);
+		column->object =
+			mts_arena_grow(column->arena, column->object, column->object_size,
+						   column->object_room);
 	}
 	memcpy(column->object + column->object_size, bytes, size);
 	column->object_size = needed;
@@ -346,28 +349,18 @@ end_section(MtsCompressed *column)
  * mts_compressed_init
  *		Prepare to read columns.
  *
- * resize works as realloc.  The memory is reused from column to column.  The
- * first allocations are made here, so a resize that allocates in the current
- * memory context keeps all memory in the context of this call.
+ * The memory is reused from column to column.
  */
 void
-mts_compressed_init(MtsCompressed *column,
-					void *(*resize)(void *memory, size_t size))
+mts_compressed_init(MtsCompressed *column, const MtsArena *arena)
 {
 	memset(column, 0, sizeof(*column));
-	column->resize = resize;
+	column->arena = arena;
 	column->streams_room = 8;
-	column->streams = resize(NULL, column->streams_room * sizeof(MtsStream));
+	column->streams =
+		mts_arena_allocate(arena, column->streams_room * sizeof(MtsStream));
 	column->object_room = 256;
-	column->object = resize(NULL, column->object_room);
-}
-
-/* mts_compressed_free: release the memory of a reader. */
-void
-mts_compressed_free(MtsCompressed *column, void (*release)(void *memory))
-{
-	release(column->streams);
-	release(column->object);
+	column->object = mts_arena_allocate(arena, column->object_room);
 }
 
 /*

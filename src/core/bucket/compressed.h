@@ -6,6 +6,7 @@
 #ifndef MTS_COMPRESSED_H
 #define MTS_COMPRESSED_H
 
+#include "core/arena.h"
 #include "core/bson/element.h"
 #include "core/bucket/image.h"
 #include "core/bucket/simple8b.h"
@@ -50,7 +51,7 @@ typedef struct MtsCompressed
 	size_t object_size;
 	size_t object_room;
 
-	void *(*resize)(void *memory, size_t size);
+	const MtsArena *arena;
 } MtsCompressed;
 
 /* The entries of a column whose values have one type and 64 bits or less */
@@ -65,10 +66,7 @@ typedef struct MtsWords
 	bool *missing;
 } MtsWords;
 
-extern void mts_compressed_init(MtsCompressed *column,
-								void *(*resize)(void *memory, size_t size));
-extern void mts_compressed_free(MtsCompressed *column,
-								void (*release)(void *memory));
+extern void mts_compressed_init(MtsCompressed *column, const MtsArena *arena);
 extern bool mts_compressed_open(MtsCompressed *column,
 								const MtsElement *binary);
 extern MtsNext mts_compressed_next(MtsCompressed *column, MtsElement *element);

@@ -21,14 +21,11 @@
  * mts_unfold_init
  *		Prepare to unfold buckets of a layout.
  *
- * ranges may change between buckets.  resize works as realloc.  All first
- * allocations are made here, so a resize that allocates in the current memory
- * context keeps all memory in the context of this call.
+ * ranges may change between buckets.
  */
 void
 mts_unfold_init(MtsUnfold *unfold, const MtsLayout *layout,
-				const MtsRanges *ranges,
-				void *(*resize)(void *memory, size_t size))
+				const MtsRanges *ranges, const MtsArena *arena)
 {
 	int n = layout->ncontainers;
 
@@ -38,27 +35,12 @@ mts_unfold_init(MtsUnfold *unfold, const MtsLayout *layout,
 	unfold->accepts_null_time = true;
 	if (n == 0)
 		return;
-	unfold->walks = resize(NULL, n * sizeof(MtsWalk));
+	unfold->walks = mts_arena_allocate(arena, n * sizeof(MtsWalk));
 	for (int i = 0; i < n; i++)
 		mts_walk_init(&unfold->walks[i], layout, &layout->containers[i],
-					  &unfold->invalid, resize);
+					  &unfold->invalid, arena);
 	if (n > 1)
-		mts_zip_init(&unfold->zip, unfold->walks, n, resize);
-}
-
-/*
- * mts_unfold_free
- *		Release the memory that mts_unfold_init allocated.
- */
-void
-mts_unfold_free(MtsUnfold *unfold, void (*release)(void *memory))
-{
-	if (unfold->layout->ncontainers > 1)
-		mts_zip_free(&unfold->zip, release);
-	for (int i = 0; i < unfold->layout->ncontainers; i++)
-		mts_walk_free(&unfold->walks[i], release);
-	if (unfold->walks)
-		release(unfold->walks);
+		mts_zip_init(&unfold->zip, unfold->walks, n, arena);
 }
 
 /*

@@ -33,9 +33,7 @@ typedef struct MtsUnfold
 } MtsUnfold;
 
 extern void mts_unfold_init(MtsUnfold *unfold, const MtsLayout *layout,
-							const MtsRanges *ranges,
-							void *(*resize)(void *memory, size_t size));
-extern void mts_unfold_free(MtsUnfold *unfold, void (*release)(void *memory));
+							const MtsRanges *ranges, const MtsArena *arena);
 extern bool mts_unfold_start(MtsUnfold *unfold, const uint8_t *bucket,
 							 size_t size);
 extern MtsUnfolded mts_unfold_next(MtsUnfold *unfold, MtsPoint *point);

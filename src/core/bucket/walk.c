@@ -11,16 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/*
- * mts_walk_init
- *		Prepare to walk a container of many buckets.
- *
- * resize works as realloc.
- */
+/* mts_walk_init: prepare to walk a container of many buckets. */
 void
 mts_walk_init(MtsWalk *walk, const MtsLayout *layout,
 			  const MtsContainer *container, MtsInvalid *invalid,
-			  void *(*resize)(void *memory, size_t size))
+			  const MtsArena *arena)
 {
 	int slot = 0;
 
@@ -41,19 +36,9 @@ mts_walk_init(MtsWalk *walk, const MtsLayout *layout,
 	for (int i = 0; i < slot && !walk->column; i++)
 		if (layout->slots[i]->kind == MTS_STEP_ELEMENT)
 		{
-			walk->column = resize(NULL, sizeof(MtsCompressed));
-			mts_compressed_init(walk->column, resize);
+			walk->column = mts_arena_allocate(arena, sizeof(MtsCompressed));
+			mts_compressed_init(walk->column, arena);
 		}
-}
-
-/* mts_walk_free: release the memory of a walk. */
-void
-mts_walk_free(MtsWalk *walk, void (*release)(void *memory))
-{
-	if (!walk->column)
-		return;
-	mts_compressed_free(walk->column, release);
-	release(walk->column);
 }
 
 /* The bytes of a key that a message shows */

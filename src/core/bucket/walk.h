@@ -82,8 +82,7 @@ typedef struct MtsWalk
 
 extern void mts_walk_init(MtsWalk *walk, const MtsLayout *layout,
 						  const MtsContainer *container, MtsInvalid *invalid,
-						  void *(*resize)(void *memory, size_t size));
-extern void mts_walk_free(MtsWalk *walk, void (*release)(void *memory));
+						  const MtsArena *arena);
 extern MtsVerdict mts_walk_start(MtsWalk *walk, const MtsElement *bucket,
 								 const MtsSlotClock *slots,
 								 const MtsRanges *ranges);

@@ -50,47 +50,27 @@ comes_in_order(const MtsLayout *layout)
 	return true;
 }
 
-/*
- * mts_zip_init
- *		Prepare to zip the containers of these walks.
- *
- * Allocates room for some points at once: resize may allocate in the current
- * memory context.
- */
+/* mts_zip_init: prepare to zip the containers of these walks. */
 void
-mts_zip_init(MtsZip *zip, MtsWalk *walks, int n,
-			 void *(*resize)(void *memory, size_t size))
+mts_zip_init(MtsZip *zip, MtsWalk *walks, int n, const MtsArena *arena)
 {
 	zip->n = n;
 	zip->walks = walks;
-	zip->resize = resize;
+	zip->arena = arena;
 	zip->heads = NULL;
 	zip->lists = NULL;
 	if (comes_in_order(walks[0].layout))
 	{
-		zip->heads = resize(NULL, n * sizeof(struct MtsZipHead));
+		zip->heads = mts_arena_allocate(arena, n * sizeof(struct MtsZipHead));
 		return;
 	}
-	zip->lists = resize(NULL, n * sizeof(struct MtsZipList));
+	zip->lists = mts_arena_allocate(arena, n * sizeof(struct MtsZipList));
 	for (int i = 0; i < n; i++)
 	{
 		zip->lists[i].room = 64;
-		zip->lists[i].items = resize(NULL, zip->lists[i].room * sizeof(Item));
+		zip->lists[i].items =
+			mts_arena_allocate(arena, zip->lists[i].room * sizeof(Item));
 	}
-}
-
-/* mts_zip_free: release the memory of mts_zip_init. */
-void
-mts_zip_free(MtsZip *zip, void (*release)(void *memory))
-{
-	if (zip->heads)
-	{
-		release(zip->heads);
-		return;
-	}
-	for (int i = 0; i < zip->n; i++)
-		release(zip->lists[i].items);
-	release(zip->lists);
 }
 
 /* mts_zip_start: begin with a bucket whose walks have been started. */
@@ -249,8 +229,10 @@ add_item(MtsZip *zip, struct MtsZipList *list)
 
 	if (list->n == list->room)
 	{
+		size_t size = list->room * sizeof(Item);
+
 		list->room *= 2;
-		list->items = zip->resize(list->items, list->room * sizeof(Item));
+		list->items = mts_arena_grow(zip->arena, list->items, size, 2 * size);
 	}
 	item = &list->items[list->n++];
 	memset(item->slots, 0, sizeof(item->slots));

@@ -16,12 +16,11 @@ typedef struct MtsZip
 	/* of containers whose points can come in any order */
 	struct MtsZipList *lists; /* the points of each container */
 	int collecting;           /* the container whose points are collected */
-	void *(*resize)(void *memory, size_t size);
+	const MtsArena *arena;
 } MtsZip;
 
 extern void mts_zip_init(MtsZip *zip, MtsWalk *walks, int n,
-						 void *(*resize)(void *memory, size_t size));
-extern void mts_zip_free(MtsZip *zip, void (*release)(void *memory));
+						 const MtsArena *arena);
 extern void mts_zip_start(MtsZip *zip);
 extern MtsUnfolded mts_zip_next(MtsZip *zip, MtsPoint *point);
 

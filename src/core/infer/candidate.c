@@ -25,6 +25,9 @@
 #define MIN_POINTS 5
 #define MIN_BUCKETS 3
 
+/* One document in so many does not begin a longer unit by chance. */
+#define MAX_LONG 4
+
 /* Whether all slots of a node are keys */
 static bool
 is_keyed(const MtsInfer *infer, int node)
@@ -114,22 +117,6 @@ is_next(int outer, int inner)
 	return mts_unit_is_single(inner);
 }
 
-/* The reason for a grade that is not forced, or that of the outer levels */
-static const char *
-find_reason(const MtsInfer *infer, const MtsReading *reading, int unit,
-			MtsGrade grade)
-{
-	return grade == MTS_GRADE_FORCED ? reading->evidence
-		   : grade <= MTS_GRADE_FITS
-			   ? "The sampled keys lie within that unit, but do not reach its ends"
-		   : !mts_unit_is_single(unit) ? "Each part of the unit has a key"
-		   : infer->survey.nodes[reading->containers[0]].has_letters
-			   ? "The keys have letters, so they could be names"
-		   : is_keyed(infer, reading->containers[0])
-			   ? "The sampled keys reach both ends of that unit, but not all of them occur"
-			   : "The arrays have nulls where elements are missing";
-}
-
 static void add_levels(MtsInfer *infer, const MtsReading *reading, int level,
 					   MtsGrade least, MtsGrade most);
 
@@ -159,8 +146,6 @@ add_unit(MtsInfer *infer, const MtsReading *reading, int level, MtsGrade least,
 			(!mts_unit_is_single(unit) && mts_unit_is_single(next.span) &&
 			 next.span < next.bucket->unit))
 			continue;
-		if (next.time_node < 0)
-			next.evidence = find_reason(infer, reading, unit, grade);
 		add_levels(infer, &next, level + 1, grade < least ? grade : least,
 				   grade > most ? grade : most);
 		return;
@@ -223,8 +208,7 @@ add_levels(MtsInfer *infer, const MtsReading *reading, int level,
  * or more buckets begin a unit only if buckets do.
  */
 static MtsGrade
-grade_span(const MtsInfer *infer, const MtsTimeField *field, int span,
-		   const char **evidence)
+grade_span(const MtsInfer *infer, const MtsTimeField *field, int span)
 {
 	MtsSpan length = mts_unit_span(span);
 	int64_t usecs = mts_span_length(length, 0);
@@ -233,15 +217,10 @@ grade_span(const MtsInfer *infer, const MtsTimeField *field, int span,
 		return MTS_GRADE_NONE;
 	if (field->is_local && field->distinct < 3 &&
 		mts_time_field_has_zone(field->format))
-	{
-		*evidence =
-			"Few times of documents were sampled, which begin days only in the session's time zone";
 		return span >= field->unit &&
 					   (length.months == 0 || field->distinct > 1)
 				   ? MTS_GRADE_ASSUMED
 				   : MTS_GRADE_NONE;
-	}
-	*evidence = "The times of documents are %s apart";
 	/* quarters of a year */
 	if (!mts_unit_is_single(span) && length.months > 0)
 		return mts_unit_single(span) == field->unit && field->distinct > 2 &&
@@ -257,18 +236,67 @@ grade_span(const MtsInfer *infer, const MtsTimeField *field, int span,
 		return span == field->unit && field->distinct > 1 ? MTS_GRADE_FORCED
 														  : MTS_GRADE_NONE;
 	if (span < field->unit)
-	{
-		*evidence =
-			"The times of documents are %s apart, and begin no unit of time";
 		return field->distinct > 1 && field->gap >= usecs ? MTS_GRADE_ASSUMED
 														  : MTS_GRADE_NONE;
-	}
 	if (span > field->unit && length.usecs > 0 && usecs < MTS_MINUTE)
 		return MTS_GRADE_NONE;
 	return span == field->unit || field->distinct < 3 ||
 				   (length.days > 0 && mts_unit_span(field->unit).months > 0)
 			   ? MTS_GRADE_FORCED
 			   : MTS_GRADE_NONE;
+}
+
+/* The greatest number in the keys of a node in a sample, or -1 */
+static int64_t
+greatest_key(const MtsSurvey *survey, int node, int sample)
+{
+	MtsSurveyScan scan = mts_survey_scan(survey, node, sample);
+	int64_t greatest = -1;
+
+	while (mts_survey_next(&scan))
+		if (mts_survey_number(scan.element.key) > greatest)
+			greatest = mts_survey_number(scan.element.key);
+	return greatest;
+}
+
+/*
+ * Whether some documents may have the keys of a longer unit than others: a
+ * part of those whose keys are parts of that unit, by their number, begin it.
+ */
+static bool
+have_two_spans(const MtsInfer *infer, const MtsReading *reading)
+{
+	const MtsTimeField *field = reading->bucket;
+	const MtsSurvey *survey = &infer->survey;
+	MtsTime least = MTS_TIME_MAX, most = MTS_TIME_MIN;
+	int longer = reading->span, n = 0, nlong = 0;
+
+	if (longer <= 0 || longer != field->unit ||
+		survey->nodes[reading->containers[0]].kind != MTS_NODE_KEYS)
+		return false;
+	while (!mts_unit_is_single(--longer))
+		;
+	for (int i = 0; i < infer->nsamples * reading->ncontainers; i++)
+	{
+		MtsTime t = field->times[i / reading->ncontainers];
+		int64_t key = greatest_key(
+			survey,
+			mts_survey_slot(survey,
+							reading->containers[i % reading->ncontainers], 0),
+			i / reading->ncontainers);
+
+		if (key < 0 || t == MTS_TIME_MIN ||
+			key > mts_unit_capacity(longer, reading->span, true))
+			continue;
+		n++;
+		if (mts_clock_floor(mts_time_field_clock(infer, field), t,
+							mts_unit_span(longer)) != t)
+			continue;
+		nlong++;
+		least = t < least ? t : least;
+		most = t > most ? t : most;
+	}
+	return least < most && MAX_LONG * nlong >= n;
 }
 
 /*
@@ -295,8 +323,8 @@ add_buckets(MtsInfer *infer, MtsReading reading, const MtsTimeField *field,
 {
 	reading.bucket = field;
 	reading.span = span;
-	reading.grade = grade_span(infer, field, span, &reading.evidence);
-	if (reading.grade == MTS_GRADE_NONE)
+	reading.grade = grade_span(infer, field, span);
+	if (reading.grade == MTS_GRADE_NONE || have_two_spans(infer, &reading))
 		return;
 	add_levels(infer, &reading, 0, MTS_GRADE_FORCED, MTS_GRADE_NONE);
 	reading.slots_are_local =

@@ -314,7 +314,6 @@ mts_declare_table(MtsInfer *infer)
 	mts_column_leaves(infer, 0, &leaves);
 	infer->nlost = leaves.nlost;
 	infer->rival = -1;
-	infer->constant = -1;
 	if (infer->reading.ncontainers > 0)
 		declare_buckets(infer);
 	else

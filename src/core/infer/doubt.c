@@ -12,9 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* So many times, and this part of them, begin no longer unit by chance. */
-#define MIN_LONGER 2
-#define MAX_RATIO 4
+/* Keys end within such a part of those of others if both are times. */
+#define SAME_REACH 20
 
 /* Of so many documents one in so many has a rare field. */
 #define MIN_COMMON 100
@@ -134,36 +133,9 @@ is_derived(const MtsInfer *infer, const MtsTimeField *field,
 	return derived;
 }
 
-/* Whether a field begins the buckets' span as well as their time does */
-static bool
-is_other_time(const MtsInfer *infer, const MtsTimeField *field)
-{
-	const MtsTimeField *bucket = infer->reading.bucket;
-	int span = infer->reading.span;
-
-	return field->node != bucket->node && field->present >= bucket->present &&
-		   field->unit <= (span == MTS_NO_UNIT ? bucket->unit : span) &&
-		   !is_derived(infer, field, bucket);
-}
-
-/*
- * Whether documents that are rows have another time than the declared one, in
- * as many of them.  Numbers are other times only of those that are doubtful.
- */
-static bool
-is_other_row_time(const MtsInfer *infer, const MtsTimeField *time,
-				  const MtsTimeField *field)
-{
-	return time && !infer->hints->time && field->node != time->node &&
-		   field->present == time->present &&
-		   (!mts_time_field_is_number(field->format) ||
-			mts_time_field_is_number(time->format) ||
-			mts_time_field_is_storing(infer, time));
-}
-
-/* The declared time of documents that are rows, or NULL */
+/* The field that is the declared time, or NULL */
 static const MtsTimeField *
-find_row_time(const MtsInfer *infer)
+find_time(const MtsInfer *infer)
 {
 	const MtsInferred *table = infer->result;
 
@@ -173,6 +145,29 @@ find_row_time(const MtsInfer *infer)
 				table->columns[i].node == infer->fields[j].node)
 				return &infer->fields[j];
 	return NULL;
+}
+
+/*
+ * Whether a field could be the declared time as well: it begins the buckets'
+ * span, or as many documents have it.  Numbers are other times only of those
+ * that are doubtful.
+ */
+static bool
+is_other_time(const MtsInfer *infer, const MtsTimeField *field)
+{
+	const MtsTimeField *time = find_time(infer);
+	int span = infer->reading.span;
+
+	if (!time || infer->hints->time || field->node == time->node ||
+		field->present < time->present)
+		return false;
+	if (infer->reading.ncontainers == 0)
+		return field->present == time->present &&
+			   (!mts_time_field_is_number(field->format) ||
+				mts_time_field_is_number(time->format) ||
+				mts_time_field_is_storing(infer, time));
+	return field->unit <= (span == MTS_NO_UNIT ? time->unit : span) &&
+		   !is_derived(infer, field, time);
 }
 
 /* Whether an array's elements count a unit, which only their number shows */
@@ -226,19 +221,7 @@ mts_doubt_list_alternatives(MtsInfer *infer)
 		add_alternative(infer, &infer->details,
 						"If the elements of \"%s\" are the points",
 						mts_remark_label(infer, infer->details.containers[0]));
-	for (int i = 0; i < infer->nfields && reading->ncontainers == 0; i++)
-	{
-		other = *reading;
-		other.bucket = &infer->fields[i];
-		if (is_other_row_time(infer, find_row_time(infer), other.bucket))
-			add_alternative(infer, &other, "If \"%s\" is the time",
-							mts_remark_label(infer, other.bucket->node));
-	}
-	if (reading->ncontainers == 0)
-		return;
-	for (int i = 0; i < infer->nfields && reading->bucket &&
-					reading->time_node < 0 && !reading->has_time_keys;
-		 i++)
+	for (int i = 0; i < infer->nfields; i++)
 	{
 		other = *reading;
 		other.bucket = &infer->fields[i];
@@ -246,7 +229,7 @@ mts_doubt_list_alternatives(MtsInfer *infer)
 			add_alternative(infer, &other, "If \"%s\" is the time",
 							mts_remark_label(infer, other.bucket->node));
 	}
-	if (is_forced(infer))
+	if (reading->ncontainers == 0 || is_forced(infer))
 		return;
 	other = *reading;
 	mts_candidate_set_names(infer, &other, 0);
@@ -330,62 +313,6 @@ remark_zone(MtsInfer *infer)
 			mts_remark_label(infer, node), names.text);
 }
 
-/* How many elements the array at a node has in a sample, or -1 */
-static int64_t
-count_elements(const MtsInfer *infer, int sample, int node)
-{
-	MtsElementCursor cursor;
-	MtsElement array, element;
-	int64_t n = 0;
-
-	if (!mts_survey_find(&infer->survey, sample, node, &array) ||
-		array.type != BSON_TYPE_ARRAY ||
-		!mts_element_open(&cursor, array.value, array.size))
-		return -1;
-	while (mts_element_next(&cursor, &element) == MTS_NEXT_OK)
-		n++;
-	return n;
-}
-
-/*
- * Remark on arrays of days in UTC if one lacks an hour and all others are
- * full.  The last one may not be.
- */
-static void
-remark_short_days(MtsInfer *infer)
-{
-	const MtsReading *reading = &infer->reading;
-	const MtsTimeField *bucket = reading->bucket;
-	int node = mts_survey_slot(&infer->survey, reading->containers[0], 0);
-	int unit = reading->slots[0].unit;
-	int hour = mts_unit_find((MtsSpan){0, 0, MTS_HOUR});
-	int64_t full, lacking;
-	int nshort = 0;
-
-	if (unit == MTS_NO_UNIT || unit < hour || bucket->is_local ||
-		infer->survey.nodes[node].kind != MTS_NODE_ELEMENTS ||
-		reading->span != mts_unit_find((MtsSpan){0, 1, 0}))
-		return;
-	full = mts_unit_capacity(reading->span, unit, false);
-	lacking = full - (unit == hour ? 1 : mts_unit_capacity(hour, unit, false));
-	for (int i = 0; i < infer->nsamples; i++)
-	{
-		int64_t n = count_elements(infer, i, infer->survey.nodes[node].parent);
-		bool is_last = bucket->times[i] ==
-					   bucket->times[infer->nsamples + bucket->present - 1];
-
-		if (n >= 0 && n != full && n != lacking && !is_last)
-			return;
-		nshort += n == lacking && !is_last;
-	}
-	if (nshort > 0)
-		mts_remark(
-			infer,
-			"the days in \"%s\" are taken as those of UTC\nAn array in \"%s\" has %lld elements, like the day on which clocks are set forward. If days begin in another zone, set TimeZone to it and import again.",
-			mts_remark_label(infer, bucket->node),
-			mts_remark_label(infer, node), (long long) lacking);
-}
-
 /* The number of different values of two digits in the times of a field */
 static int
 count_digits(const MtsInfer *infer, int node, size_t place, int *greatest)
@@ -444,72 +371,28 @@ remark_slots(MtsInfer *infer)
 {
 	const MtsReading *reading = &infer->reading;
 	int first = reading->containers[0];
-	const MtsNode *keys = &infer->survey.nodes[first];
-	char text[80], reason[128], span[32], name[MTS_INFER_NAME];
-	bool has_others = false, is_local = false;
+	char text[80], name[MTS_INFER_NAME];
+	bool has_others = false;
 
 	for (int i = 0; i < infer->nothers; i++)
-	{
 		has_others |= infer->others[i].grade == MTS_GRADE_FORCED;
-		is_local |= infer->others[i].bucket->is_local;
-	}
 	if (is_forced(infer) && !has_others)
 		return;
 	if (reading->names > 0)
 	{
-		/* the shortest key has one digit */
 		mts_remark(
 			infer,
-			"the keys of \"%s\" are taken as names, in column \"%s\"\n%s",
+			"the keys of \"%s\" are taken as names, in column \"%s\"\nNothing shows that they count a unit of time.",
 			mts_remark_label(infer, first),
-			mts_column_key_name(infer, first, name),
-			keys->nnumbers == 1 && keys->numbers[0].is_padded &&
-					keys->numbers[0].width == 1
-				? "Some have leading zeros, and others do not."
-				: "Nothing shows that they count a unit of time.");
+			mts_column_key_name(infer, first, name));
 		return;
 	}
 	describe(reading, text, sizeof(text));
-	if (are_counted(infer))
-		strcpy(reason, "Only their number shows it");
-	else if (!is_forced(infer))
-		snprintf(reason, sizeof(reason), reading->evidence,
-				 mts_unit_amount(reading->span, span));
-	mts_remark(
-		infer, "the %s of \"%s\" are taken as %s\n%s.",
-		keys->kind == MTS_NODE_KEYS ? "keys" : "elements",
-		mts_remark_label(infer, first), text,
-		!is_forced(infer) ? reason
-		: is_local && !reading->bucket->is_local
-			? "Days could also begin in the session's time zone"
-		: is_local
-			? "They could also count the local clock, which differs on days when clocks change"
-			: "Few times of documents were sampled");
-}
-
-/* The best grade of the keys of a container by the slots of the reading */
-static MtsGrade
-grade_container(MtsInfer *infer, int container)
-{
-	MtsReading reading = infer->reading;
-	MtsGrade grade = MTS_GRADE_FORCED;
-
-	reading.containers[0] = container;
-	for (int level = 0; level < reading.nslots; level++)
-	{
-		MtsGrade best = MTS_GRADE_NONE;
-
-		for (MtsKeyForm form = 0; form < MTS_KEY_FORMS; form++)
-		{
-			MtsInferSlot slot = reading.slots[level];
-			MtsGrade one =
-				mts_evidence_grade(infer, &reading, level, form, &slot);
-
-			best = one > best ? one : best;
-		}
-		grade = best < grade ? best : grade;
-	}
-	return grade;
+	mts_remark(infer, "the %s of \"%s\" are taken as %s\n%s",
+			   are_counted(infer) ? "elements" : "keys",
+			   mts_remark_label(infer, first), text,
+			   are_counted(infer) ? "Only their number shows it."
+								  : "The sampled documents do not prove it.");
 }
 
 /* Remark on keys that are times only because others are. */
@@ -517,51 +400,27 @@ static void
 remark_siblings(MtsInfer *infer)
 {
 	const MtsReading *reading = &infer->reading;
+	const MtsNode *nodes = infer->survey.nodes;
+	int first = reading->containers[0];
 	Names names = {""};
 
 	for (int i = 1; i < reading->ncontainers; i++)
-		if (grade_container(infer, reading->containers[i]) < MTS_GRADE_ASSUMED)
+		if (nodes[reading->containers[i]].greatest * SAME_REACH <
+			nodes[first].greatest * (SAME_REACH - 1))
 			add_name(&names, "\"%s\"",
 					 mts_remark_label(infer, reading->containers[i]));
 	if (names.n > 0)
 		mts_remark(
 			infer,
 			"the keys of %s are taken as times like those of \"%s\"\nBy themselves they could be names.",
-			names.text, mts_remark_label(infer, reading->containers[0]));
-}
-
-/* Remark on many bucket times that begin a longer unit than all of them. */
-static void
-remark_resolutions(MtsInfer *infer)
-{
-	const MtsReading *reading = &infer->reading;
-	const MtsTimeField *bucket = reading->bucket;
-	const MtsTime *sorted = bucket->times + infer->nsamples;
-	int unit = reading->span, n = 0;
-	char longer[32], name[32];
-
-	if (unit == MTS_NO_UNIT || unit != bucket->unit || unit == 0)
-		return;
-	while (!mts_unit_is_single(--unit))
-		;
-	for (int i = 0; i < bucket->present; i++)
-		n += (i == 0 || sorted[i] != sorted[i - 1]) &&
-			 mts_clock_floor(mts_time_field_clock(infer, bucket), sorted[i],
-							 mts_unit_span(unit)) == sorted[i];
-	if (n >= MIN_LONGER && MAX_RATIO * n >= bucket->distinct)
-		mts_remark(
-			infer,
-			"the keys of \"%s\" are taken to count the same unit in all documents\n%d of %d times in \"%s\" begin a longer unit (%s), so some documents may be %ss, and others %ss. If so, declare a table for each, with option \"filter\".",
-			mts_remark_label(infer, reading->containers[0]), n,
-			bucket->distinct, mts_remark_label(infer, bucket->node),
-			mts_unit_name(unit, longer), longer,
-			mts_unit_name(reading->span, name));
+			names.text, mts_remark_label(infer, first));
 }
 
 /* Remark on other fields that could be the time. */
 static void
 remark_others(MtsInfer *infer)
 {
+	const MtsTimeField *time = find_time(infer);
 	Names names = {.separator = " or "};
 
 	for (int i = 0; i < infer->nfields; i++)
@@ -570,25 +429,9 @@ remark_others(MtsInfer *infer)
 					 mts_remark_label(infer, infer->fields[i].node));
 	if (names.n > 0)
 		mts_remark(infer, "\"%s\" is taken as the time\nIt could also be %s.",
-				   mts_remark_label(infer, infer->reading.bucket->node),
-				   names.text);
-}
-
-/* Remark on the time of documents that are rows. */
-static void
-remark_row_time(MtsInfer *infer)
-{
-	const MtsTimeField *time = find_row_time(infer);
-	Names names = {.separator = " or "};
-
-	for (int i = 0; i < infer->nfields; i++)
-		if (is_other_row_time(infer, time, &infer->fields[i]))
-			add_name(&names, "\"%s\"",
-					 mts_remark_label(infer, infer->fields[i].node));
-	if (names.n > 0)
-		mts_remark(infer, "\"%s\" is taken as the time\nIt could also be %s.",
 				   mts_remark_label(infer, time->node), names.text);
-	if (time && !infer->hints->time && mts_time_field_is_number(time->format))
+	if (time && infer->reading.ncontainers == 0 && !infer->hints->time &&
+		mts_time_field_is_number(time->format))
 		mts_remark(infer,
 				   "the numbers in \"%s\" are taken as times of format %s",
 				   mts_remark_label(infer, time->node), time->format);
@@ -612,11 +455,8 @@ remark_buckets(MtsInfer *infer)
 	else if (reading->time_node < 0 && !reading->has_time_keys)
 	{
 		remark_slots(infer);
-		if (reading->names == 0)
-			remark_siblings(infer);
-		remark_resolutions(infer);
+		remark_siblings(infer);
 		remark_others(infer);
-		remark_short_days(infer);
 	}
 	else if (!bucket && reading->has_time_keys)
 		mts_remark(
@@ -841,32 +681,6 @@ remark_key(MtsInfer *infer)
 			: "Either alone tells the sampled documents of one time apart.");
 }
 
-/* Remark on a number of all samples that is the count of their points. */
-static void
-remark_constant(MtsInfer *infer)
-{
-	char path[MTS_MAX_PATH];
-
-	if (infer->constant < 0)
-		return;
-	if (mts_remark_path(infer, infer->constant, path) &&
-		strcmp(path, infer->result->count) == 0)
-		mts_remark(
-			infer,
-			"\"%s\" is taken as the count of points\nIt is the same number in all sampled documents.",
-			mts_remark_label(infer, infer->constant));
-	else if (infer->result->count[0])
-		mts_remark(
-			infer,
-			"\"%s\" is taken as the count of points, and \"%s\" as an attribute\nBoth are the same number in all sampled documents.",
-			infer->result->count, mts_remark_label(infer, infer->constant));
-	else
-		mts_remark(
-			infer,
-			"\"%s\" is taken as an attribute\nIt equals the number of points in all sampled documents, but is the same in all.",
-			mts_remark_label(infer, infer->constant));
-}
-
 /*
  * mts_doubt
  *		Remark on what the declared table assumes, the most important first.
@@ -881,7 +695,7 @@ mts_doubt(MtsInfer *infer)
 	if (infer->reading.ncontainers > 0)
 		remark_buckets(infer);
 	else
-		remark_row_time(infer);
+		remark_others(infer);
 	for (int i = 0; i < infer->result->ncolumns; i++)
 		if (infer->result->columns[i].role == MTS_ROLE_TIME)
 			remark_swap(infer, &infer->result->columns[i]);
@@ -893,7 +707,6 @@ mts_doubt(MtsInfer *infer)
 			infer,
 			"times are rounded down to microseconds\nSome sampled ones are finer.");
 	remark_key(infer);
-	remark_constant(infer);
 	remark_lost(infer);
 	remark_rare(infer);
 }

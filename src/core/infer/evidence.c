@@ -544,6 +544,8 @@ mts_evidence_grade(MtsInfer *infer, const MtsReading *reading, int level,
 			(least - end) * REACH < least) ||
 				   is_short_grid
 			   ? MTS_GRADE_ASSUMED
-		   : end * MIN_FIT >= least ? MTS_GRADE_FITS
-									: MTS_GRADE_NONE;
+		   : end * MIN_FIT >= least && !(is_inner && keys->holders > 1 &&
+										 keys->distinct <= keys->most)
+			   ? MTS_GRADE_FITS
+			   : MTS_GRADE_NONE;
 }

@@ -74,7 +74,6 @@ typedef struct MtsReading
 	int time_node;              /* the point's time, or -1 */
 	char time_format[MTS_INFER_FORMAT];
 	MtsGrade grade;
-	const char *evidence; /* of an assumption, a sentence; %s is the span */
 } MtsReading;
 
 /* How a slot's keys are written as numbers of units */
@@ -124,8 +123,7 @@ typedef struct MtsInfer
 	int key;             /* that the rival could replace, for this reason */
 	int rival;           /* below 0 if there is none */
 	const char *rivalry; /* NULL if each tells samples of one time apart */
-	int constant;  /* that is or may be the count of points, or below 0 */
-	bool is_quiet; /* no remarks are made */
+	bool is_quiet;       /* no remarks are made */
 	char labels[2][MTS_MAX_PATH];
 	unsigned nlabels;
 } MtsInfer;

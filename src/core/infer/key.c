@@ -45,7 +45,8 @@ typedef struct Choice
 	MtsInfer *infer;
 	Candidate *items;
 	int n;
-	uint64_t *base;  /* of the time, by sample */
+	char time[MTS_MAX_PATH]; /* of buckets, dotted; or empty */
+	uint64_t *base;          /* of the time and what is chosen, by sample */
 	uint64_t *whole; /* of what differs if samples are to be told apart */
 	int *order;      /* of the samples by time */
 	bool do_overlap; /* the points of one begin before another's end */
@@ -58,12 +59,14 @@ typedef struct Choice
 /* In fewer samples, identifiers need not repeat. */
 #define MIN_REPEATED 10
 
+/* Hash a value so that sums of hashes differ as well. */
 static uint64_t
 hash_bytes(uint64_t hash, const void *bytes, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
 		hash = (hash ^ ((const uint8_t *) bytes)[i]) * UINT64_C(1099511628211);
-	return hash;
+	hash = (hash ^ hash >> 29) * UINT64_C(11400714819323198485);
+	return hash ^ hash >> 32;
 }
 
 /* ---- Samples ------------------------------------------------------------ */
@@ -125,16 +128,22 @@ count_alike(const Choice *choice, const Candidate *with,
 	uint64_t *hashes = mts_infer_allocate(infer, infer->nsamples, 8);
 	int alike;
 
-	memcpy(hashes, choice->base, infer->nsamples * sizeof(uint64_t));
-	for (const Candidate *item = choice->items;
-		 item < choice->items + choice->n; item++)
-		for (int i = 0; i < infer->nsamples && item != without &&
-						(item->is_chosen || item == with);
-			 i++)
-			hashes[i] = hash_bytes(hashes[i], &item->hashes[i], 8);
+	mts_infer_pause(infer);
+	for (int i = 0; i < infer->nsamples; i++)
+		hashes[i] = choice->base[i] + (with ? with->hashes[i] : 0) -
+					(without ? without->hashes[i] : 0);
 	(void) count_pairs(choice, hashes, choice->whole, &alike);
 	infer->host->release(hashes);
 	return alike;
+}
+
+static void
+set_chosen(Choice *choice, Candidate *item, bool is_chosen)
+{
+	for (int i = 0;
+		 i < choice->infer->nsamples && item->is_chosen != is_chosen; i++)
+		choice->base[i] += is_chosen ? item->hashes[i] : -item->hashes[i];
+	item->is_chosen = is_chosen;
 }
 
 /* Whether a candidate is constant for each value of another one */
@@ -169,7 +178,8 @@ hash_values(const MtsInfer *infer, int node, uint64_t *hashes)
 			mts_survey_find(&infer->survey, i, node, &element) &&
 			!(MTS_TYPE_BIT(element.type) & MTS_NULL_TYPES))
 		{
-			hashes[i] = hash_bytes(element.type, element.value, element.size);
+			hashes[i] = hash_bytes((uint64_t) node << 8 | element.type,
+								   element.value, element.size);
 			n++;
 		}
 	return n;
@@ -198,17 +208,6 @@ is_in_index(const MtsInferIndex *index, const char *field)
 	return false;
 }
 
-/* Whether an index has the time of buckets */
-static bool
-has_time(const Choice *choice, const MtsInferIndex *index)
-{
-	const MtsTimeField *bucket = choice->infer->reading.bucket;
-	char time[MTS_MAX_PATH];
-
-	return bucket && mts_remark_dotted(choice->infer, bucket->node, time) &&
-		   is_in_index(index, time);
-}
-
 /* Add a field, unless its values cannot be compared. */
 static void
 add_candidate(Choice *choice, int node)
@@ -234,7 +233,8 @@ add_candidate(Choice *choice, int node)
 		const MtsInferIndex *index = &infer->hints->indexes[i];
 
 		if (is_in_index(index, item->field))
-			item->nindexes += has_time(choice, index) ? TIMED_INDEX : 1;
+			item->nindexes +=
+				is_in_index(index, choice->time) ? TIMED_INDEX : 1;
 	}
 	/* what differs in most documents describes each of them */
 	if (2 * item->distinct > choice->nsamples &&
@@ -253,60 +253,44 @@ precedes(const Candidate *a, const Candidate *b)
 										: a < b;
 }
 
-/* ---- Choice ------------------------------------------------------------- */
-
-/* Choose, one by one, what tells the most samples apart. */
-static void
-choose_greedily(Choice *choice, KeyClass most)
+static int
+compare_candidates(const void *a, const void *b)
 {
-	for (int alike = count_alike(choice, NULL, NULL); alike > 0;)
-	{
-		Candidate *best = NULL;
-		int least = alike;
+	const Candidate *x = *(Candidate *const *) a, *y = *(Candidate *const *) b;
 
-		for (int i = 0; i < choice->n; i++)
-		{
-			Candidate *item = &choice->items[i];
-			int n;
-
-			if (item->is_chosen || item->class > most || item->distinct < 2)
-				continue;
-			mts_infer_pause(choice->infer);
-			n = count_alike(choice, item, NULL);
-			if (n < least || (n == least && best && precedes(item, best)))
-			{
-				best = item;
-				least = n;
-			}
-		}
-		if (!best)
-			return;
-		best->is_chosen = true;
-		alike = least;
-	}
+	return x == y ? 0 : precedes(x, y) ? -1 : 1;
 }
 
-/* Drop what the others tell apart as well, the worst candidates first. */
-static void
-drop_redundant(Choice *choice)
+/* ---- Choice ------------------------------------------------------------- */
+
+/*
+ * Choose the candidates that tell samples of one time apart, without those
+ * that the others make redundant, the worst first.  Returns whether any are.
+ */
+static bool
+choose_smallest(Choice *choice)
 {
-	int alike = count_alike(choice, NULL, NULL);
-	Candidate *worst;
+	Candidate **items =
+		mts_infer_allocate(choice->infer, choice->n, sizeof(Candidate *));
+	bool has_key = false;
+	int alike;
 
-	do
+	for (int i = 0; i < choice->n; i++)
 	{
-		worst = NULL;
-		for (int i = 0; i < choice->n; i++)
-		{
-			Candidate *item = &choice->items[i];
-
-			if (item->is_chosen && (!worst || precedes(worst, item)) &&
-				count_alike(choice, NULL, item) == alike)
-				worst = item;
-		}
-		if (worst)
-			worst->is_chosen = false;
-	} while (worst);
+		items[i] = &choice->items[i];
+		set_chosen(choice, items[i], items[i]->distinct > 1);
+	}
+	alike = count_alike(choice, NULL, NULL);
+	qsort(items, choice->n, sizeof(Candidate *), compare_candidates);
+	for (int i = choice->n - 1; i >= 0; i--)
+	{
+		if (items[i]->is_chosen &&
+			count_alike(choice, NULL, items[i]) == alike)
+			set_chosen(choice, items[i], false);
+		has_key |= items[i]->is_chosen;
+	}
+	choice->infer->host->release(items);
+	return has_key;
 }
 
 /*
@@ -328,44 +312,56 @@ may_be_series(const Choice *choice, const Candidate *item, bool must_return)
 			(item->class == IS_IDENTIFIER && choice->nsamples < MIN_REPEATED));
 }
 
-/* Choose the best field that may be the key of a series, if there is one. */
+/* Whether all samples have the same value, which is not zero */
 static bool
-choose_series(Choice *choice, KeyClass most, bool must_return)
+is_constant(const Choice *choice, const Candidate *item)
 {
-	Candidate *best = NULL;
+	MtsElement element;
+	double d;
 
-	for (int i = 0; i < choice->n; i++)
-	{
-		Candidate *item = &choice->items[i];
-
-		if (item->class <= most && may_be_series(choice, item, must_return) &&
-			(!best || precedes(item, best)))
-			best = item;
-	}
-	return best && (best->is_chosen = true);
+	for (int i = 0; i < choice->infer->nsamples; i++)
+		if (mts_survey_find(&choice->infer->survey, i, item->node, &element))
+			return item->distinct == 1 && item->class <= IS_NUMBER &&
+				   (!mts_element_number(&element, &d) || d != 0);
+	return false;
 }
 
-/* Choose what all samples have in common, except zeros, if it identifies. */
-static bool
-choose_constants(Choice *choice, KeyClass most)
+/*
+ * How well a field is the key if the time alone tells all samples apart, best
+ * first; 0 if it is none
+ */
+static int
+rank_series(const Choice *choice, const Candidate *item)
 {
-	bool is_chosen = false;
+	return may_be_series(choice, item, true)    ? 1
+		   : is_constant(choice, item)          ? 2 + 2 * item->class
+		   : may_be_series(choice, item, false) ? 3
+												: 0;
+}
+
+/* Choose the best field that may be the key of a series, if there is one. */
+static void
+choose_series(Choice *choice)
+{
+	Candidate *best = NULL;
+	int least = 0;
 
 	for (int i = 0; i < choice->n; i++)
 	{
 		Candidate *item = &choice->items[i];
-		MtsElement element;
-		double d;
+		int rank = rank_series(choice, item);
 
-		for (int s = 0; s < choice->infer->nsamples && item->class <= most &&
-						item->distinct == 1;
-			 s++)
-			if (mts_survey_find(&choice->infer->survey, s, item->node,
-								&element))
-				item->is_chosen = !mts_element_number(&element, &d) || d != 0;
-		is_chosen |= item->is_chosen;
+		if (rank > 0 &&
+			(!best || item->nindexes > best->nindexes ||
+			 (item->nindexes == best->nindexes &&
+			  (rank < least || (rank == least && precedes(item, best))))))
+		{
+			best = item;
+			least = rank;
+		}
 	}
-	return is_chosen;
+	if (best)
+		set_chosen(choice, best, true);
 }
 
 /*
@@ -375,8 +371,9 @@ choose_constants(Choice *choice, KeyClass most)
 static bool
 may_replace(const Choice *choice, const Candidate *key, const Candidate *other)
 {
-	if (key->distinct > 1 && other->distinct == 1)
-		return other->class == IS_IDENTIFIER && !choice->do_overlap;
+	if (other->distinct == 1)
+		return other->class == IS_IDENTIFIER &&
+			   (key->distinct == 1 || !choice->do_overlap);
 	return may_be_series(choice, other, other->class > key->class) &&
 		   (!depends(choice, other, key) || depends(choice, key, other));
 }
@@ -417,28 +414,25 @@ find_rival(Choice *choice, bool is_series)
 static bool
 choose_index(Choice *choice, const MtsInferIndex *index)
 {
-	MtsInfer *infer = choice->infer;
-	char time[MTS_MAX_PATH];
-	bool has_time = false;
 	int known = 0;
 
-	if (!index->is_unique || !infer->reading.bucket ||
-		!mts_remark_dotted(infer, infer->reading.bucket->node, time))
+	if (!index->is_unique || !choice->time[0] ||
+		!is_in_index(index, choice->time))
 		return false;
 	for (int i = 0; i < choice->n; i++)
-		choice->items[i].is_chosen = false;
-	for (int j = 0; j < index->nfields; j++)
+		set_chosen(choice, &choice->items[i],
+				   is_in_index(index, choice->items[i].field));
+	for (int i = 0; i < index->nfields; i++)
 	{
-		bool is_known = strcmp(index->fields[j], infer->result->group) == 0;
+		bool is_known =
+			strcmp(index->fields[i], choice->time) == 0 ||
+			strcmp(index->fields[i], choice->infer->result->group) == 0;
 
-		if (strcmp(index->fields[j], time) == 0)
-			is_known = has_time = true;
-		for (int i = 0; i < choice->n && !is_known; i++)
-			if (strcmp(index->fields[j], choice->items[i].field) == 0)
-				is_known = choice->items[i].is_chosen = true;
+		for (int j = 0; j < choice->n && !is_known; j++)
+			is_known = strcmp(index->fields[i], choice->items[j].field) == 0;
 		known += is_known;
 	}
-	return has_time && known == index->nfields;
+	return known == index->nfields;
 }
 
 /* Choose the keys.  What an _id consists of is chosen as a whole. */
@@ -447,28 +441,21 @@ choose(Choice *choice)
 {
 	const MtsInfer *infer = choice->infer;
 	const MtsTimeField *bucket = infer->reading.bucket;
-	bool has_key = false, is_series = false;
+	bool is_in_id = bucket && mts_column_is_in(infer, bucket->node, "_id");
+	bool has_key;
 
 	for (int i = 0; i < infer->hints->nindexes; i++)
 		if (choose_index(choice, &infer->hints->indexes[i]))
 			return;
-	for (int i = 0; i < choice->n; i++)
-		choice->items[i].is_chosen =
-			bucket && mts_column_is_in(infer, bucket->node, "_id") &&
-			mts_column_is_in(infer, choice->items[i].node, "_id");
-	if (bucket && mts_column_is_in(infer, bucket->node, "_id"))
+	for (int i = 0; i < choice->n && is_in_id; i++)
+		set_chosen(choice, &choice->items[i],
+				   mts_column_is_in(infer, choice->items[i].node, "_id"));
+	if (is_in_id)
 		return;
-	choose_greedily(choice, IS_FLAG);
-	choose_greedily(choice, IS_OTHER);
-	drop_redundant(choice);
-	for (int i = 0; i < choice->n; i++)
-		has_key |= choice->items[i].is_chosen;
-	is_series = !has_key;
-	if (is_series && !choose_series(choice, IS_NUMBER, true) &&
-		!choose_constants(choice, IS_IDENTIFIER) &&
-		!choose_series(choice, IS_NUMBER, false))
-		(void) choose_constants(choice, IS_NUMBER);
-	find_rival(choice, is_series);
+	has_key = choose_smallest(choice);
+	if (!has_key)
+		choose_series(choice);
+	find_rival(choice, !has_key);
 }
 
 typedef struct Start
@@ -529,6 +516,9 @@ begin_choice(MtsInfer *infer, int room, const MtsTime *starts,
 	choice.order = mts_infer_allocate(infer, infer->nsamples, sizeof(int));
 	choice.nsamples = infer->nsamples - infer->nexcluded;
 	set_order(&choice, starts, ends);
+	if (infer->reading.bucket)
+		(void) mts_remark_dotted(infer, infer->reading.bucket->node,
+								 choice.time);
 	return choice;
 }
 
@@ -574,11 +564,13 @@ mts_key_declare(MtsInfer *infer, const MtsTime *starts, const MtsTime *ends)
 {
 	const MtsReading *reading = &infer->reading;
 	MtsLeaves leaves;
+	Candidate start = {.node = 0};
 	Choice choice;
 	int alike;
 
 	mts_column_leaves(infer, 0, &leaves);
 	choice = begin_choice(infer, leaves.n, starts, ends);
+	start.hashes = mts_infer_allocate(infer, infer->nsamples, 8);
 	for (int i = 0; i < infer->nsamples; i++)
 	{
 		const MtsSample *sample = &infer->survey.samples[i];
@@ -586,18 +578,17 @@ mts_key_declare(MtsInfer *infer, const MtsTime *starts, const MtsTime *ends)
 		if (reading->bucket)
 			choice.base[i] = (uint64_t) reading->bucket->times[i];
 		if (reading->time_node >= 0)
-			choice.base[i] = hash_bytes(choice.base[i], &starts[i], 8);
+			start.hashes[i] = hash_bytes(0, &starts[i], 8);
 		choice.whole[i] = hash_bytes(0, sample->bytes, sample->size);
 	}
 	for (int i = 0; i < leaves.n; i++)
 		if (!infer->is_declared[leaves.nodes[i]] &&
 			!infer->is_total[leaves.nodes[i]])
 			add_candidate(&choice, leaves.nodes[i]);
+	set_chosen(&choice, &start, true);
 	choose(&choice);
-	for (int i = 0; i < infer->nsamples; i++)
-		choice.base[i] =
-			reading->bucket ? (uint64_t) reading->bucket->times[i] : 0;
-	alike = count_alike(&choice, NULL, NULL);
+	alike = count_alike(&choice, NULL, &start);
+	infer->host->release(start.hashes);
 	for (int i = 0, j = 0; i < leaves.n; i++)
 	{
 		const Candidate *item = &choice.items[j];

@@ -171,11 +171,18 @@ kind_of(const MtsSurvey *survey, int node, bool is_array,
 													: MTS_NODE_NAME;
 }
 
+/* mts_survey_number: the first number in a key */
+int64_t
+mts_survey_number(const char *key)
+{
+	return strtoll(key + strcspn(key, MTS_DIGITS), NULL, 10);
+}
+
 /* Record the numbers in a key. */
 static void
 count_numbers(MtsNode *node, const char *key)
 {
-	int64_t first = strtoll(key + strcspn(key, MTS_DIGITS), NULL, 10);
+	int64_t first = mts_survey_number(key);
 
 	if (first > node->greatest)
 		node->greatest = first;

@@ -121,6 +121,7 @@ extern bool mts_survey_all(const MtsSurvey *survey, int node,
 						   bool (*holds)(const MtsElement *element));
 extern bool mts_survey_find(const MtsSurvey *survey, int sample, int node,
 							MtsElement *element);
+extern int64_t mts_survey_number(const char *key);
 extern int mts_survey_chain(const MtsSurvey *survey, int node, int *chain);
 extern bool mts_survey_is_within(const MtsSurvey *survey, int node, int outer);
 extern bool mts_survey_is_key(const MtsSurvey *survey, int node,

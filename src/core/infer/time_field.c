@@ -147,24 +147,18 @@ mts_time_field_epoch(double least, double greatest, char *format)
 	return false;
 }
 
-/* Write the format of numbers that begin with a year, such as 20240301. */
+/* Find the format of numbers that begin with a year, such as 20240301. */
 static bool
-write_digits(double least, double greatest, char *format)
+find_digits(const MtsInfer *infer, int node, double least, char *format)
 {
-	static const struct
-	{
-		double scale; /* of a year */
-		const char *format;
-	} digits[] = {{1e4, "number:YYYYMMDD"},
-				  {1e6, "number:YYYYMMDDHH24"},
-				  {1e8, "number:YYYYMMDDHH24MI"},
-				  {1e10, "number:YYYYMMDDHH24MISS"}};
+	char text[40], pattern[MTS_INFER_FORMAT - 2];
 
-	for (size_t i = 0; i < sizeof(digits) / sizeof(digits[0]); i++)
-		if (least >= 1990 * digits[i].scale &&
-			greatest < 2100 * digits[i].scale)
-			return strcpy(format, digits[i].format) != NULL;
-	return false;
+	snprintf(text, sizeof(text), "%.0f", least);
+	if (strncmp(text, "1990", 4) < 0 || strncmp(text, "2100", 4) >= 0 ||
+		!mts_time_field_pattern(text, true, pattern))
+		return false;
+	snprintf(format, MTS_INFER_FORMAT, "number:%s", pattern + 5);
+	return mts_time_field_fits(infer, node, format);
 }
 
 /* Whether a number has the digits of a date without a century: yymmddHHMM */
@@ -213,8 +207,7 @@ find_number(const MtsInfer *infer, int node, char *format)
 			changes += d != last;
 			last = d;
 		}
-	if (!is_text && write_digits(least, greatest, format) &&
-		mts_time_field_fits(infer, node, format))
+	if (!is_text && find_digits(infer, node, least, format))
 		return true;
 	if (!mts_time_field_epoch(least, greatest, format + (is_text ? 5 : 0)) ||
 		(strcmp(format + (is_text ? 5 : 0), "epoch") == 0 && are_dates &&

@@ -5,8 +5,8 @@
  * A field is the count of the points, or the sum, the minimum or the maximum
  * of a value, or the first or the last time, if it equals that in every sample
  * and differs between samples.  The count of full buckets is the same in all.
- * Another field that is may be a total by chance, like a count of few points:
- * it stays a column, and the table is read-only.
+ * Another field that is the same number may be one by chance, like a count of
+ * few points: it stays a column, and the table is read-only.
  */
 #include "core/infer/infer_private.h"
 
@@ -174,14 +174,17 @@ is_distrusted(const MtsInfer *infer, const char *path)
 	return false;
 }
 
-/* Declare a field if it is an aggregate. */
+/*
+ * Declare a field if it is an aggregate.  One that may be, but is not shown to
+ * be or not proved, or is so beside another field, stays a column.
+ */
 static void
 declare_field(Totals *totals, int node)
 {
 	MtsInfer *infer = totals->infer;
 	bool is_single = infer->nsamples - infer->nexcluded == 1;
+	bool may_be = false, is_shown;
 	char path[MTS_MAX_PATH];
-	bool differs;
 	double most;
 
 	for (int i = 0; i <= IS_MAX * totals->nvalues; i++)
@@ -189,38 +192,28 @@ declare_field(Totals *totals, int node)
 		Kind kind = i == 0 ? IS_COUNT : 1 + (i - 1) % IS_MAX;
 		int value = i == 0 ? 0 : (i - 1) / IS_MAX;
 		char *field = find_option(infer->result, totals->columns[value], kind);
-		int samples = count_equal(totals, node, kind, value, &differs, &most);
+		int samples = count_equal(totals, node, kind, value, &is_shown, &most);
 
 		if (samples <= 0 || !mts_remark_path(infer, node, path) ||
 			(kind != IS_COUNT && !is_single && !totals->has_several[value]))
 			continue;
-		if (!differs && kind == IS_COUNT && samples >= MIN_SAME)
+		may_be |= is_shown || is_single;
+		/* full buckets have the same number of points */
+		if (kind == IS_COUNT && samples >= MIN_SAME)
 		{
-			differs = most >= MIN_CONSTANT && !field[0];
-			if (!differs || !is_distrusted(infer, path))
-				infer->constant = node;
+			may_be = true;
+			is_shown |= most >= MIN_CONSTANT;
 		}
-		if (differs && is_distrusted(infer, path))
-		{
-			set_readonly(
-				infer, node,
-				"Field \"%s\" may be a count or a total of the points, but that is not proved.");
-			return;
-		}
-		if (!differs)
-		{
-			if (is_single || (kind == IS_COUNT && samples >= MIN_SAME))
-				set_readonly(
-					infer, node,
-					"Field \"%s\" may be the count or a total of the points, but the samples do not show it.");
+		if (!is_shown || field[0] || is_distrusted(infer, path))
 			continue;
-		}
 		infer->is_declared[node] = true;
-		if (field[0]) /* another field has the same number */
-			continue;
 		strcpy(field, path);
 		return;
 	}
+	if (may_be)
+		set_readonly(
+			infer, node,
+			"Field \"%s\" may be a count or a total of the points, and is not declared as one.");
 }
 
 /* Whether a field is the first or the last time of each sample's points */

@@ -83,6 +83,7 @@ mts_trial_build(const MtsInferred *table, const MtsClock *clock,
 	layout->slots_are_local = table->slots_are_local;
 	layout->truncate = true; /* whether times are finer is found later */
 	layout->ncolumns = n;
+	layout->time_column = -1;
 	layout->span = table->span;
 	for (int i = 0; i < n; i++)
 	{
@@ -165,7 +166,10 @@ mts_trial_unfold(MtsInfer *infer, const MtsInferred *table,
 	infer->nexcluded = 0;
 	if (ok)
 	{
-		mts_unfold_init(&unfold, &trial.layout, &ranges, infer->host->resize);
+		MtsArena *arena =
+			mts_arena_new(infer->host->resize, infer->host->release);
+
+		mts_unfold_init(&unfold, &trial.layout, &ranges, arena);
 		for (int i = 0; i < infer->nsamples && ok; i++)
 		{
 			mts_infer_pause(infer);
@@ -174,7 +178,7 @@ mts_trial_unfold(MtsInfer *infer, const MtsInferred *table,
 			ok = infer->is_excluded[i] ||
 				 unfold_sample(infer, i, elements, &unfold, visit, arg);
 		}
-		mts_unfold_free(&unfold, infer->host->release);
+		mts_arena_free(arena);
 	}
 	infer->host->release(trial.layout.columns);
 	infer->host->release(trial.layout.containers);

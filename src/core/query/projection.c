@@ -9,6 +9,7 @@
 #include "core/query/projection.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/layout/slot_key.h"
@@ -19,43 +20,10 @@
 /* The most buckets that a narrow range can touch */
 #define MAX_NARROW_BUCKETS 2
 
-/* Tell whether a path is the prefix or lies below it. */
-static bool
-is_below(const char *path, const char *prefix)
-{
-	size_t len = strlen(prefix);
-
-	return strncmp(path, prefix, len) == 0 &&
-		   (path[len] == '\0' || path[len] == '.');
-}
-
-/* Add a path; MongoDB refuses a path together with one below it. */
+/* Add a path; drop_nested() drops those that are not needed. */
 static void
 add_path(bson_t *projection, const char *path)
 {
-	bson_t kept = BSON_INITIALIZER;
-	bson_iter_t iter;
-	bool replaces_some = false;
-
-	bson_iter_init(&iter, projection);
-	while (bson_iter_next(&iter))
-	{
-		if (is_below(path, bson_iter_key(&iter)))
-		{
-			bson_destroy(&kept);
-			return;
-		}
-		if (is_below(bson_iter_key(&iter), path))
-			replaces_some = true;
-		else
-			bson_append_iter(&kept, NULL, 0, &iter);
-	}
-	if (replaces_some)
-	{
-		bson_reinit(projection);
-		bson_concat(projection, &kept);
-	}
-	bson_destroy(&kept);
 	bson_append_int32(projection, path, -1, 1);
 }
 
@@ -322,6 +290,81 @@ add_bucket_fields(const MtsLayout *layout, const bool *needed,
 	return true;
 }
 
+/* ---- Nested paths ------------------------------------------------------- */
+
+typedef struct Path
+{
+	const char *text;
+	uint32_t len;
+	int number;
+} Path;
+
+/* Order paths so that those below a path follow it, and equal ones it. */
+static int
+compare_paths(const void *a, const void *b)
+{
+	const Path *left = a;
+	const Path *right = b;
+	uint32_t i = 0;
+	int c, d;
+
+	while (i < left->len && i < right->len && left->text[i] == right->text[i])
+		i++;
+	/* an end comes before a period, and that before any other byte */
+	c = i == left->len         ? -2
+		: left->text[i] == '.' ? -1
+							   : (uint8_t) left->text[i];
+	d = i == right->len         ? -2
+		: right->text[i] == '.' ? -1
+								: (uint8_t) right->text[i];
+	return c != d ? (c > d) - (c < d) : left->number - right->number;
+}
+
+/* Tell whether a path is another one or lies below it. */
+static bool
+is_below(const Path *path, const Path *other)
+{
+	return path->len >= other->len &&
+		   memcmp(path->text, other->text, other->len) == 0 &&
+		   (path->len == other->len || path->text[other->len] == '.');
+}
+
+/*
+ * Drop repeated paths, and those below another one, which MongoDB refuses.
+ * The others keep their order.
+ */
+static void
+drop_nested(bson_t *projection)
+{
+	int n = (int) bson_count_keys(projection);
+	Path *paths = bson_malloc0((n + 1) * sizeof(Path));
+	bool *is_nested = bson_malloc0((n + 1) * sizeof(bool));
+	const Path *kept = NULL;
+	bson_t all;
+	bson_iter_t iter;
+
+	bson_copy_to(projection, &all);
+	bson_iter_init(&iter, &all);
+	for (int i = 0; bson_iter_next(&iter); i++)
+		paths[i] = (Path){bson_iter_key(&iter), bson_iter_key_len(&iter), i};
+	qsort(paths, n, sizeof(Path), compare_paths);
+	for (int i = 0; i < n; i++)
+		if (kept && is_below(&paths[i], kept))
+			is_nested[paths[i].number] = true;
+		else
+			kept = &paths[i];
+	bson_reinit(projection);
+	bson_iter_init(&iter, &all);
+	for (int i = 0; bson_iter_next(&iter); i++)
+		if (!is_nested[i])
+			bson_append_iter(projection, NULL, 0, &iter);
+	bson_destroy(&all);
+	bson_free(is_nested);
+	bson_free(paths);
+}
+
+/* ---- Projections -------------------------------------------------------- */
+
 /*
  * mts_projection_build
  *		Build the projection for the needed columns.
@@ -355,6 +398,7 @@ mts_projection_build(const MtsLayout *layout, const bool *needed,
 	}
 	if (bson_empty(projection))
 		bson_append_int32(projection, "_id", -1, 1);
+	drop_nested(projection);
 	return slots_projected;
 }
 
@@ -375,5 +419,6 @@ mts_projection_headers(const MtsLayout *layout, const bool *needed,
 		ok = add_field(projection, &fields[i]->path);
 	if (!ok)
 		bson_reinit(projection);
+	drop_nested(projection);
 	return ok;
 }

@@ -11,7 +11,7 @@
 typedef struct MtsSlotClock
 {
 	MtsRange bucket;       /* the instants of the bucket */
-	MtsRange slots;        /* the same on the clock that its slots count */
+	MtsRange slots;        /* of bucket, on the clock that the slots count */
 	const MtsClock *steps; /* the calendar of the units from slot to slot */
 	const MtsClock *zone;  /* NULL if the times of slots are instants */
 } MtsSlotClock;

@@ -34,7 +34,7 @@ append_empty_element(const MtsLayout *layout, int container, bson_t *parent,
 	bson_append_document_end(parent, &literal);
 }
 
-/* Return whether all arrays of a level have the same length. */
+/* Tell whether all arrays of a level have the same length. */
 static bool
 has_fixed_length(const MtsLayout *layout, int level)
 {
@@ -96,7 +96,7 @@ append_empty_slot(const MtsBucketChange *bucket, int container, int level,
 	bson_destroy(&empty);
 }
 
-/* Return whether a change leaves the stored value of a column as it is. */
+/* Tell whether a change leaves the stored value of a column as it is. */
 static bool
 keeps_value(const MtsChange *change, int column)
 {
@@ -177,7 +177,7 @@ append_element(const MtsBucketChange *bucket, int container,
 	}
 }
 
-/* Return whether a change replaces a whole element, whatever is stored. */
+/* Tell whether a change replaces a whole element, whatever is stored. */
 static bool
 replaces_element(const MtsBucketChange *bucket, int container, int level,
 				 const MtsChange *change)

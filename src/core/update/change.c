@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Return whether two fields share the first depth + 1 names of their paths. */
+/* Tell whether two fields share the first depth + 1 names of their paths. */
 static bool
 share(const MtsFieldValue *a, const MtsFieldValue *b, int depth)
 {

@@ -205,7 +205,7 @@ append_steps(Tree *tree, int step, int level, int first, int end,
 		bson_append_document_end(parent, &inner);
 }
 
-/* Return whether no field or earlier container uses a container's root. */
+/* Tell whether no field or earlier container uses a container's root. */
 static bool
 is_alone(const MtsLayout *layout, int container, const MtsFieldValue *fields,
 		 int n)
@@ -224,7 +224,7 @@ is_alone(const MtsLayout *layout, int container, const MtsFieldValue *fields,
 	return true;
 }
 
-/* Return whether every point has a value, or null, of every column. */
+/* Tell whether every point has a value, or null, of every column. */
 static bool
 are_complete(const MtsBucketChange *bucket)
 {
@@ -240,7 +240,7 @@ are_complete(const MtsBucketChange *bucket)
 
 /*
  * mts_new_bucket_is_possible
- *		Return whether buckets of a layout can be inserted.
+ *		Tell whether buckets of a layout can be inserted.
  */
 bool
 mts_new_bucket_is_possible(const MtsLayout *layout)

@@ -14,7 +14,7 @@
 
 /*
  * mts_preaggregate_is_declared
- *		Return whether buckets have a count or pre-aggregates of a column.
+ *		Tell whether buckets have a count or pre-aggregates of a column.
  */
 bool
 mts_preaggregate_is_declared(const MtsLayout *layout)

@@ -16,7 +16,7 @@
 #include "core/update/arrays.h"
 #include "core/update/preaggregate.h"
 
-/* Return whether an extreme can be NaN, which $min and $max sort first. */
+/* Tell whether an extreme can be NaN, which $min and $max sort first. */
 static bool
 has_nan_extremes(const MtsLayout *layout)
 {
@@ -32,7 +32,7 @@ has_nan_extremes(const MtsLayout *layout)
 
 /*
  * mts_update_needs_pipeline
- *		Return whether new points must be written by a pipeline.
+ *		Tell whether new points must be written by a pipeline.
  */
 bool
 mts_update_needs_pipeline(const MtsLayout *layout)
@@ -85,7 +85,7 @@ checks_attributes(const MtsBucketChange *bucket)
 
 /*
  * mts_update_is_pipeline
- *		Return whether a change of a bucket must be a pipeline.
+ *		Tell whether a change of a bucket must be a pipeline.
  */
 bool
 mts_update_is_pipeline(const MtsBucketChange *bucket)

@@ -183,11 +183,33 @@ sub plain_totals
 	return @totals ? @totals : 'count(*)';
 }
 
+# Aggregates that ignore repeated rows, mostly of a key
+sub different
+{
+	my ($q) = @_;
+	my ($time, $last, @keys) = names_of($q);
+	my $key = pick(@keys);
+
+	return "count(DISTINCT $key)" if chance(0.5);
+	return map { chance(0.8) ? $_ : "$_ FILTER (WHERE " . filter($q) . ')' }
+	  grep { chance(0.6) } "count(DISTINCT $key)",
+	  'count(DISTINCT ' . pick($last, @keys) . ')', "max($time)",
+	  "min($last)", "sum(DISTINCT $last)",
+	  "count(DISTINCT date_trunc('hour', $time))",
+	  "count(DISTINCT floor(100 / ($last - " . between(0, 25) . ')))';
+}
+
 # Some aggregates
 sub totals
 {
 	my ($q) = @_;
 	my (undef, $last) = names_of($q);
+
+	if (chance(0.08))
+	{
+		my @different = different($q);
+		return @different if @different;
+	}
 	my @totals = chance(0.5) ? plain_totals($last)
 	  : grep { chance(0.15) } any_of($q);
 
@@ -283,7 +305,8 @@ sub aggregation
 	{
 		@totals = () if chance(0.1);
 		$distinct = 'DISTINCT ' if chance(0.08);
-		$end = chance(0.05) ? " GROUP BY ROLLUP ($by)" : " GROUP BY $by"
+		$end = chance(0.1) ? ' GROUP BY ' . pick("ROLLUP ($by)", "CUBE ($by)",
+			"GROUPING SETS (($by), (1), ())") : " GROUP BY $by"
 		  unless $distinct && !@totals;
 	}
 	$end .= having($q) if ($end || !$n) && chance(0.15);

@@ -56,7 +56,7 @@ sub parallel
 sub settings
 {
 	my ($q) = @_;
-	my @settings = off(0.15, @switches);
+	my @settings = off(0.2, @switches);
 	my $is_parallel = chance(0.07);
 
 	# a Gather within a loop would start workers for each row
@@ -64,9 +64,6 @@ sub settings
 		qw(hashjoin mergejoin nestloop material memoize))
 	  if $q->{kind} =~ m/joined|first/
 	  || ($q->{kind} eq 'star' && !$is_parallel);
-	# it is off by default, and in some queries
-	unshift @settings, 'mongo_ts_fdw.enable_join_aggregate=on'
-	  if $q->{kind} eq 'star';
 	# rows that are joined seem expensive
 	push @settings, 'cpu_tuple_cost=1' if $q->{kind} eq 'star' && chance(0.5);
 	push @settings, off(0.15, map { "enable_$_" }

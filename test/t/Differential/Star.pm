@@ -104,13 +104,40 @@ sub same_device
 	my @keys = chance(0.8) ? pick(@columns) : grep { chance(0.5) } @columns;
 	my ($time, $value) = map { $_->[0] } @{ $q->{layout}{columns} }[ 0, -1 ];
 	my @terms = map {
-		chance(0.8) ? "$_->[0] = $p$_->[0]" : same_key($_, "$p$_->[0]")
+		chance(0.8) ? "$_->[0] = $p$_->[0]"
+		  : chance(0.7) ? same_key($_, "$p$_->[0]")
+		  : compared_key($_, "$p$_->[0]")
 	} (@keys ? @keys : $columns[0]);
 
 	push @terms, pick("${p}kind < 3", "${p}name <> 'b'", "$value > 5",
 		"extract(hour FROM $time) > ${p}kind", "${p}n <> 3 OR $value < 0",
-		text_of($columns[0][0]) . " <> ${p}name") if chance(0.15);
+		text_of($columns[0][0]) . " <> ${p}name", for_each_row($q, $p),
+		"${p}n <> 3 AND 100 / (${p}n - 3) > 9") if chance(0.2);
 	return join ' AND ', @terms;
+}
+
+# A condition that must be evaluated for each joined row
+sub for_each_row
+{
+	my ($q, $p) = @_;
+	my $value = $q->{layout}{columns}[-1][0];
+
+	return pick('random() >= 0', "$value > random() - 1000000",
+		"(SELECT count(*) FROM kinds x WHERE x.k_kind = ${p}kind) <> 1",
+		"(SELECT count(*) + 0 * $value FROM kinds x WHERE x.k_kind < ${p}kind) > 1");
+}
+
+# A comparison of a key by another type, whose equal values can differ
+sub compared_key
+{
+	my ($column, $other) = @_;
+	my ($name, $type) = @$column;
+
+	return "$name + 1::bigint = $other + 1" if $type =~ m/^int/ && chance(0.5);
+	return "$name\::numeric = $other\::numeric" if $type =~ m/^int/ && chance(0.3);
+	return text_of($name) . '::bpchar = ' . text_of($other) . '::bpchar'
+	  if $type ne 'numeric';
+	return "$name = $other";
 }
 
 # The hour of a point, or its day
@@ -126,12 +153,36 @@ sub same_hour
 
 sub how { return pick(('JOIN') x 7, ('LEFT JOIN') x 3, 'RIGHT JOIN') }
 
+# The points, perhaps appended to others: those of a local table, or with
+# columns that coincide
+sub union
+{
+	my ($q) = @_;
+	my $points = points($q, 0.7);
+	my ($local, @columns) = ("l.$q->{layout}{name}", @{ $q->{layout}{columns} });
+	my @names = map { $_->[0] } @columns;
+
+	return $points if chance(0.85);
+	my @others = map {
+		my $type = $_->[1];
+		my @same = map { $_->[0] }
+		  grep { $_->[1] eq $type && ($_->[4] // '') eq '' } @columns;
+		@same && ($_->[4] // '') eq '' && chance(0.3) ? pick(@same) : $_->[0]
+	} @columns;
+	my $list = join ', ', @names;
+	$points =~ s/\*/$list/;
+	return $points =~ s/\)$//r
+	  . pick(" UNION ALL SELECT $list FROM $local",
+		' UNION ALL SELECT ' . join(', ', @others)
+		  . " FROM side.$q->{layout}{name}") . ')';
+}
+
 # The joined tables; their columns are appended to @$columns, and conditions
 # that may go elsewhere to @$where.
 sub joins
 {
 	my ($q, $columns, $where) = @_;
-	my $from = points($q, 0.7) . ' t';
+	my $from = union($q) . ' t';
 	my @tables = grep { chance(0.4) } qw(sensors calendar);
 
 	unshift @tables, 'devices' if !@tables || chance(0.8);
@@ -148,9 +199,15 @@ sub joins
 		if ($table ne 'calendar' && !grep { $_ eq 'k_name' } @$columns
 			and chance(0.35))
 		{
-			my $kinds = how() . " kinds ON ${p}kind = k_kind";
+			my $name = (pick(key_columns($q)))->[0];
+			my $kinds = chance(0.1) ? "FULL JOIN kinds ON ${p}kind = k_kind"
+			  : how() . " kinds ON ${p}kind = k_kind"
+			  . pick('', '', '', '', " AND ${p}n > 5", " AND k_kind <> 1");
 			push @$columns, 'k_name';
-			$from = chance(0.5)
+			$on = pick("$name = CASE WHEN k_kind IS NULL THEN $p$name END",
+				"$name = $p$name AND k_kind IS NULL", "$on AND k_kind <> 1")
+			  if chance(0.2) && $kinds !~ m/RIGHT/;
+			$from = chance(0.5) || $on =~ m/k_kind/
 			  ? "$from " . how() . " ($some $kinds) ON $on"
 			  : "$from " . how() . " $some ON $on $kinds";
 		}
@@ -255,17 +312,26 @@ sub star
 	push @totals, 'count(*) FILTER (WHERE ' . pick(@columns) . ' IS NULL)'
 	  if chance(0.05);
 	@totals = () if @groups && chance(0.05);
+	my ($kind) = grep { m/_kind$/ } @columns;
+	my $is_lateral = $kind && chance(0.06);
+	push @where, "$kind = o.k_kind" if $is_lateral;
 	push @where, filters(\@columns);
 	push @where, with_row($q) if chance(0.25);
 	push @where, conditions($q) if chance(0.15);
 	my $where = @where ? ' WHERE ' . join(' AND ', map { "($_)" } @where) : '';
-	my $by = @groups ? ' GROUP BY ' . join(', ', 1 .. @groups) : '';
+	my $list = join ', ', 1 .. @groups;
+	my $by = !@groups ? '' : ' GROUP BY '
+	  . (chance(0.9) ? $list : pick("ROLLUP ($list)", "CUBE ($list)",
+		  "GROUPING SETS (($list), (1), ())"));
 	my $having = chance(0.15) ? having($q) : '';
 	my $distinct = chance(0.05) ? 'DISTINCT ' : '';
 
 	$q->{kind} = 'star';
 	$q->{sql} = above("SELECT $distinct" . join(', ', @groups, @totals)
 		  . " FROM $from$where$by$having");
+	# for other rows again and again
+	$q->{sql} = "SELECT o.*, u.* FROM kinds o, LATERAL ($q->{sql}) u"
+	  if $is_lateral;
 	delete $q->{has_time};
 	return;
 }

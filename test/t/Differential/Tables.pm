@@ -101,6 +101,7 @@ my $functions = <<'END';
 				EXECUTE alone;
 			EXCEPTION WHEN OTHERS THEN
 				o.problem := NULL;
+				o.example := 'both fail: ' || sqlerrm;
 			END;
 		END;
 		INSERT INTO outcome SELECT o.*;

@@ -1,0 +1,541 @@
+/*
+ * agg_answer.c
+ *		Aggregate what is read of buckets, in the cheapest of four ways.
+ *
+ * The ways are in the table below, from the cheapest one to that which always
+ * works.  All have one contract.  A way is asked for each item of its kind, if
+ * it is possible for this aggregation.  It adds all points of the item to
+ * their groups (yes), or none (no), and then the next way is asked.  Or it
+ * says that all is better read again without it (begin again).  A header that
+ * no way answers is left open: its bucket is read again, with its points.
+ */
+#include "agg/agg_answer.h"
+
+#include "executor/executor.h"
+#include "optimizer/optimizer.h"
+#include "utils/memutils.h"
+
+#include "agg/agg_preaggregate.h"
+#include "pushdown/qual.h"
+#include "scan/count.h"
+#include "scan/fdw_private.h"
+
+/* The number of headers that decide whether headers are of use */
+#define SAMPLE 100
+
+struct MtsAnswers
+{
+	const MtsAggSpec *spec;
+	MtsAggInput *input;
+	MtsGroups *groups;
+	ExprContext *econtext; /* its scan tuple is the row */
+	TupleTableSlot *row;
+	bool is_possible[MTS_NWAYS];     /* a way, for this aggregation */
+	MtsPreaggregates *preaggregates; /* NULL if that way is not possible */
+
+	bool can_begin_again; /* no group has been emitted */
+	int nheaders;         /* that have been read, at most SAMPLE */
+	int nopen;            /* of these, buckets that were left open */
+};
+
+typedef enum Answer
+{
+	YES,        /* the item's points have been aggregated */
+	NO,         /* not by this way */
+	BEGIN_AGAIN /* without this way */
+} Answer;
+
+typedef struct Way
+{
+	MtsAggItem item; /* that it answers */
+
+	/* tells whether the way is possible for an aggregation; NULL if always */
+	bool (*prepare)(MtsAnswers *answers, List *private);
+	Answer (*answer)(MtsAnswers *answers);
+} Way;
+
+static bool prepare_count(MtsAnswers *answers, List *private);
+static bool prepare_preaggregates(MtsAnswers *answers, List *private);
+static bool prepare_columns(MtsAnswers *answers, List *private);
+
+static Answer answer_by_count(MtsAnswers *answers);
+static Answer answer_by_preaggregates(MtsAnswers *answers);
+static Answer answer_by_columns(MtsAnswers *answers);
+static Answer answer_by_points(MtsAnswers *answers);
+
+static const Way ways[MTS_NWAYS] = {
+	/* MongoDB counts documents that are rows, if only their number matters. */
+	[MTS_WAY_COUNT] = {MTS_AGG_COUNT, prepare_count, answer_by_count},
+
+	/* The pre-aggregates of a bucket, if all its points are in one group. */
+	[MTS_WAY_PREAGGREGATES] = {MTS_AGG_HEADER, prepare_preaggregates,
+							   answer_by_preaggregates},
+
+	/* The columns of a bucket, by successive points of one group. */
+	[MTS_WAY_COLUMNS] = {MTS_AGG_BUCKET, prepare_columns, answer_by_columns},
+
+	/* The points of a bucket, one by one. */
+	[MTS_WAY_POINTS] = {MTS_AGG_BUCKET, NULL, answer_by_points},
+};
+
+/* ---- By MongoDB's count ------------------------------------------------- */
+
+static bool
+prepare_count(MtsAnswers *answers, List *private)
+{
+	if (!boolVal(list_nth(private, MTS_AGG_COUNTS)))
+		return false;
+	mts_agg_input_add_counts(answers->input);
+	return true;
+}
+
+/* Add the number of a part's rows, unless MongoDB is not certain of these. */
+static Answer
+answer_by_count(MtsAnswers *answers)
+{
+	const MtsAggSpec *spec = answers->spec;
+	NullableDatum *group = answers->groups->table->only;
+	int64 n;
+
+	if (!mts_count_read(answers->input->counted, &n))
+		return BEGIN_AGAIN;
+	answers->input->scan->counters->points += n;
+	for (int i = 0; i < spec->naggregates; i++)
+		mts_transition_combine(&spec->aggregates[i].transition, &group[i],
+							   Int64GetDatum(n));
+	return YES;
+}
+
+/* ---- By pre-aggregates -------------------------------------------------- */
+
+/* Find why no bucket can do without its points; NULL if some can. */
+static const char *
+find_preaggregates(MtsAnswers *answers)
+{
+	const MtsTable *table = answers->spec->table;
+	const char *problem = NULL;
+
+	if (!mts_enable_preaggregates)
+		return "mongo_ts_fdw.enable_preaggregates is off";
+	if (!table->layout.count.is_set)
+		return "option \"count_field\" is not set";
+	/* which points are skipped as invalid must not depend on the aggregates */
+	if (table->on_invalid == MTS_INVALID_SKIP)
+		return "option \"on_invalid\" is \"skip\"";
+	if (answers->spec->filter)
+		return "a condition is checked for each point";
+	if (answers->spec->has_point_keys)
+		return "a grouping expression is evaluated for each point";
+	answers->preaggregates =
+		mts_agg_preaggregate_find(answers->spec, answers->input->scan->bucket,
+								  &problem);
+	return problem;
+}
+
+static bool
+prepare_preaggregates(MtsAnswers *answers, List *private)
+{
+	const char *problem = find_preaggregates(answers);
+
+	if (problem)
+		mts_agg_input_refuse_headers(answers->input, problem);
+	else
+		mts_agg_input_add_headers(answers->input,
+								  answers->preaggregates->fields,
+								  answers->preaggregates->nfields);
+	return !problem;
+}
+
+/*
+ * Aggregate the points of one series in an interval by their totals.  The row
+ * has what the points have in common, and their earliest time.
+ */
+static Answer
+answer_by_totals(MtsAnswers *answers, const MtsTotals *totals)
+{
+	MtsGroups *groups = answers->groups;
+	MtsBucketGroup found;
+
+	if (totals->npoints == 0)
+		return YES;
+	mts_agg_group_begin_bucket(groups, totals->earliest, totals->latest);
+	found = mts_agg_group_enter_bucket(groups, totals->npoints);
+	if (found == MTS_BUCKET_IN_GROUP)
+		mts_agg_totals_combine(answers->spec, answers->preaggregates->required,
+							   totals, groups->excludes, groups->group);
+	return found == MTS_BUCKET_UNDECIDED ? NO : YES;
+}
+
+/* Aggregate a bucket by its header. */
+static Answer
+answer_by_header(MtsAnswers *answers)
+{
+	const MtsBucket *bucket = answers->input->bucket;
+	const MtsTotals *totals;
+	Answer answer;
+
+	switch (mts_unfold_header_coverage(&bucket->unfold))
+	{
+		case MTS_COVERED_NONE:
+			return YES;
+		case MTS_COVERED_SOME:
+			return NO;
+		case MTS_COVERED_ALL:
+			break;
+	}
+	totals = mts_agg_preaggregate_read(answers->preaggregates, bucket);
+	if (!totals ||
+		!mts_bucket_fill_row(bucket, totals->earliest, answers->row))
+		return NO;
+	ExecStoreVirtualTuple(answers->row);
+	answer = answer_by_totals(answers, totals);
+	ExecClearTuple(answers->row);
+	return answer;
+}
+
+/*
+ * Aggregate a bucket by its header.  Reading a bucket twice takes longer than
+ * once.  If most of the first headers leave their buckets open, headers are of
+ * no use.
+ */
+static Answer
+answer_by_preaggregates(MtsAnswers *answers)
+{
+	MemoryContext old =
+		MemoryContextSwitchTo(answers->econtext->ecxt_per_tuple_memory);
+	Answer answer = answer_by_header(answers);
+
+	MemoryContextSwitchTo(old);
+	if (answers->nheaders == SAMPLE)
+		return answer;
+	answers->nheaders++;
+	if (answer == NO)
+		answers->nopen++;
+	return answers->nheaders == SAMPLE && answers->nopen > SAMPLE / 2 &&
+				   answers->can_begin_again
+			   ? BEGIN_AGAIN
+			   : answer;
+}
+
+/* ---- By columns --------------------------------------------------------- */
+
+/* Tell whether an aggregate can advance by an array of values. */
+static bool
+advances_by_values(const MtsBucket *bucket, const MtsAggregate *aggregate)
+{
+	int attribute;
+	MtsOutputKind kind;
+
+	if (aggregate->filter || aggregate->narguments == 0)
+		return !aggregate->filter;
+	attribute = aggregate->arguments[0].attribute;
+	if (aggregate->narguments > 1 || attribute < 0)
+		return false;
+	kind = mts_bucket_output(bucket, attribute)->kind;
+	return kind == MTS_OUTPUT_TIME || kind == MTS_OUTPUT_POINT ||
+		   (bucket->table->layout.time_kind == MTS_TIME_FLAT &&
+			mts_bucket_takes_words(bucket, attribute));
+}
+
+/*
+ * Prepare to read batches of documents that are rows.  The arguments of
+ * aggregates are their values, and all other columns their keys.
+ */
+static void
+init_documents(const MtsAggSpec *spec, List *private, MtsBucket *bucket)
+{
+	const MtsLayout *layout = &spec->table->layout;
+	bool *is_value = palloc0((layout->ncolumns + 1) * sizeof(bool));
+	bool *is_key = palloc0((layout->ncolumns + 1) * sizeof(bool));
+	Bitmapset *others = NULL;
+	ListCell *lc;
+
+	foreach (lc, list_nth(private, MTS_AGG_OUTPUT))
+	{
+		Node *node = lfirst(lc);
+
+		if (IsA(node, Aggref))
+			node = (Node *) ((Aggref *) node)->aggfilter;
+		pull_varattnos(node, spec->varno, &others);
+	}
+	pull_varattnos(list_nth(private, MTS_AGG_LOCAL), spec->varno, &others);
+	for (int i = 0; i < spec->naggregates; i++)
+		if (spec->aggregates[i].narguments > 0)
+			is_value[spec->aggregates[i].arguments[0].attribute] = true;
+	if (layout->time_column >= 0)
+		is_value[layout->time_column] = false;
+	for (int i = 0; i < bucket->noutputs; i++)
+	{
+		int column = bucket->outputs[i].column;
+
+		is_key[column] =
+			bucket->outputs[i].kind == MTS_OUTPUT_BUCKET &&
+			(!is_value[column] ||
+			 bms_is_member(column + 1 - FirstLowInvalidHeapAttributeNumber,
+						   others));
+	}
+	mts_bucket_read_documents(bucket, is_value, is_key);
+}
+
+static bool
+prepare_columns(MtsAnswers *answers, List *private)
+{
+	const MtsAggSpec *spec = answers->spec;
+	MtsAggInput *input = answers->input;
+	MtsBucket *bucket = input->scan->bucket;
+
+	if (spec->filters_values || spec->has_value_keys || spec->naggregates == 0)
+		return false;
+	for (int i = 0; i < spec->naggregates; i++)
+		if (!advances_by_values(bucket, &spec->aggregates[i]))
+			return false;
+	if (spec->table->layout.time_kind == MTS_TIME_FLAT)
+		init_documents(spec, private, bucket);
+	bucket->sorts_series = true;
+	if (input->open_scan)
+		input->open_scan->bucket->sorts_series = true;
+	return true;
+}
+
+/* Advance an aggregate of the current group by points of the batch. */
+static void
+advance_by_batch(MtsAnswers *answers, int i, int from, int to)
+{
+	const MtsAggregate *aggregate = &answers->spec->aggregates[i];
+	const MtsBucket *bucket = answers->input->bucket;
+	const Datum *values = NULL;
+	const bool *missing = NULL;
+
+	if (aggregate->narguments > 0)
+		values = mts_bucket_batch_column(
+			bucket,
+			mts_bucket_output(bucket, aggregate->arguments[0].attribute),
+			&missing);
+	mts_transition_advance_many(&aggregate->transition,
+								&answers->groups->group[i],
+								values ? values + from : NULL,
+								missing ? missing + from : NULL, to - from);
+}
+
+/*
+ * Aggregate points of the batch, up to one whose group may be another one;
+ * return that.  They are of one series, or of a bucket without.
+ */
+static int
+aggregate_run(MtsAnswers *answers, const MtsBatch *batch, int from, int end)
+{
+	MtsGroups *groups = answers->groups;
+	int to;
+
+	if (!mts_agg_group_run_passes(groups, end - from))
+		return end;
+	mts_agg_group_enter_point(groups, batch->times[from]);
+	to = mts_agg_group_end_of_run(groups, batch->times, from, end);
+	for (int i = 0; i < answers->spec->naggregates; i++)
+		if (!groups->excludes[i])
+			advance_by_batch(answers, i, from, to);
+	return to;
+}
+
+/* Aggregate the points of a batch; in one of documents, each was a bucket. */
+static void
+aggregate_batch(MtsAnswers *answers, const MtsBatch *batch)
+{
+	MtsBucket *bucket = answers->input->bucket;
+	int end = batch->series ? 0 : batch->n;
+	int series = 0;
+	int to;
+
+	mts_agg_group_begin_bucket(answers->groups, bucket->unfold.earliest,
+							   bucket->unfold.latest);
+	for (int from = 0; from < batch->n; from = to)
+	{
+		if (from == end)
+		{
+			/* all columns of documents are those of buckets */
+			if (bucket->reads_documents)
+				mts_agg_group_begin_bucket(answers->groups,
+										   bucket->unfold.earliest,
+										   bucket->unfold.latest);
+			mts_bucket_enter_series(bucket, series);
+			end += batch->series[series++].n;
+		}
+		mts_bucket_fill_row(bucket, batch->times[from], answers->row);
+		ExecStoreVirtualTuple(answers->row);
+		to = aggregate_run(answers, batch, from, end);
+		ExecClearTuple(answers->row);
+	}
+	bucket->counters->points += batch->n;
+	if (bucket->reads_documents)
+		bucket->counters->answered[MTS_WAY_COLUMNS] += batch->n - 1;
+}
+
+/* Aggregate a bucket by arrays of its values, if it can be read so. */
+static Answer
+answer_by_columns(MtsAnswers *answers)
+{
+	const MtsBatch *batch = mts_bucket_batch(answers->input->bucket);
+	MemoryContext old;
+
+	if (!batch)
+		return NO;
+	old = MemoryContextSwitchTo(answers->econtext->ecxt_per_tuple_memory);
+	aggregate_batch(answers, batch);
+	MemoryContextSwitchTo(old);
+	return YES;
+}
+
+/* ---- By points ---------------------------------------------------------- */
+
+/* Set the arguments of a transition function for the point in the row. */
+static void
+set_arguments(MtsAnswers *answers, const MtsAggregate *aggregate)
+{
+	NullableDatum *values = &aggregate->transition.transfn->args[1];
+
+	for (int i = 0; i < aggregate->narguments; i++)
+	{
+		const MtsArgument *argument = &aggregate->arguments[i];
+
+		if (argument->state)
+			values[i].value = ExecEvalExpr(argument->state, answers->econtext,
+										   &values[i].isnull);
+		else
+		{
+			values[i].value = answers->row->tts_values[argument->attribute];
+			values[i].isnull = answers->row->tts_isnull[argument->attribute];
+		}
+	}
+}
+
+/* Advance the current group by the point in the row. */
+static void
+aggregate_point(MtsAnswers *answers)
+{
+	const MtsAggSpec *spec = answers->spec;
+	const MtsGroups *groups = answers->groups;
+
+	for (int i = 0; i < spec->naggregates; i++)
+	{
+		MtsAggregate *aggregate = &spec->aggregates[i];
+
+		if (groups->excludes[i] ||
+			!ExecQual(aggregate->filter, answers->econtext))
+			continue;
+		set_arguments(answers, aggregate);
+		mts_transition_advance(&aggregate->transition, &groups->group[i]);
+	}
+}
+
+/* Aggregate the points of a bucket one by one. */
+static Answer
+answer_by_points(MtsAnswers *answers)
+{
+	MtsBucket *bucket = answers->input->bucket;
+	MtsGroups *groups = answers->groups;
+	bool is_done = false;
+
+	mts_agg_group_begin_bucket(groups, bucket->unfold.earliest,
+							   bucket->unfold.latest);
+	while (!is_done && mts_bucket_next_row(bucket, answers->row))
+	{
+		MemoryContext old =
+			MemoryContextSwitchTo(answers->econtext->ecxt_per_tuple_memory);
+
+		ExecStoreVirtualTuple(answers->row);
+		if (mts_agg_group_run_passes(groups, 1))
+		{
+			mts_agg_group_enter_point(groups, bucket->point.time);
+			aggregate_point(answers);
+			/* without aggregates, more points of a group add nothing */
+			is_done = answers->spec->naggregates == 0 &&
+					  mts_agg_group_has_whole_bucket(groups);
+		}
+		ExecClearTuple(answers->row);
+		MemoryContextSwitchTo(old);
+	}
+	return YES;
+}
+
+/* ---- All ways ----------------------------------------------------------- */
+
+/*
+ * mts_agg_answer_new
+ *		Prepare the ways that are possible for an aggregation.
+ *
+ * private is the plan's: see MtsAggPrivate.
+ */
+MtsAnswers *
+mts_agg_answer_new(const MtsAggSpec *spec, List *private, MtsAggInput *input,
+				   MtsGroups *groups, ExprContext *econtext)
+{
+	MtsAnswers *answers = palloc0(sizeof(MtsAnswers));
+
+	answers->spec = spec;
+	answers->input = input;
+	answers->groups = groups;
+	answers->econtext = econtext;
+	answers->row = econtext->ecxt_scantuple;
+	for (int i = 0; i < MTS_NWAYS; i++)
+		answers->is_possible[i] =
+			!ways[i].prepare || ways[i].prepare(answers, private);
+	return answers;
+}
+
+/* Begin again without a way; this is the only restart of an aggregation. */
+static void
+begin_again(MtsAnswers *answers, const Way *without)
+{
+	mts_agg_group_clear(answers->groups);
+	mts_agg_input_begin_again(answers->input, without->item);
+}
+
+/* Aggregate the current item by the first way that can. */
+static void
+answer_item(MtsAnswers *answers, MtsAggItem item)
+{
+	for (int i = 0; i < MTS_NWAYS; i++)
+	{
+		if (ways[i].item != item || !answers->is_possible[i])
+			continue;
+		switch (ways[i].answer(answers))
+		{
+			case YES:
+				answers->input->scan->counters->answered[i]++;
+				return;
+			case NO:
+				continue;
+			case BEGIN_AGAIN:
+				begin_again(answers, &ways[i]);
+				return;
+		}
+	}
+	mts_agg_input_leave_open(answers->input);
+}
+
+/*
+ * mts_agg_answer_next
+ *		Read the next item and aggregate it; false at the end.
+ *
+ * The aggregation can begin again as long as no group has been emitted.
+ */
+bool
+mts_agg_answer_next(MtsAnswers *answers, bool can_begin_again)
+{
+	MtsAggItem item = mts_agg_input_next(answers->input);
+
+	if (item == MTS_AGG_END)
+		return false;
+	answers->can_begin_again = can_begin_again;
+	answer_item(answers, item);
+	return true;
+}
+
+/* mts_agg_answer_reset: begin anew, perhaps with other parameters. */
+void
+mts_agg_answer_reset(MtsAnswers *answers)
+{
+	answers->nheaders = answers->nopen = 0;
+	mts_agg_input_reset(answers->input);
+	mts_agg_group_clear(answers->groups);
+}

@@ -1,0 +1,205 @@
+/*
+ * agg_input.c
+ *		Read what an aggregation can do with: counts, headers, or buckets.
+ *
+ * A header is a bucket without its points: its keys, its times and its
+ * pre-aggregates.  If headers can suffice, the scan reads them first.  A
+ * bucket whose header does not suffice is left open: a second scan reads it
+ * with its points, by its _id, in batches between the headers.
+ *
+ * This file alone decides what the scan asks for.
+ */
+#include "agg/agg_input.h"
+
+#include "utils/memutils.h"
+
+#include "driver/document.h"
+
+/* A batch of _ids has at most this many bytes, and one _id more. */
+#define MAX_IDS (4 * 1024 * 1024)
+
+/* mts_agg_input_new: prepare to read the buckets of a scan, with points. */
+MtsAggInput *
+mts_agg_input_new(MtsScan *scan)
+{
+	MtsAggInput *input = palloc0(sizeof(MtsAggInput));
+
+	input->scan = scan;
+	return input;
+}
+
+/* mts_agg_input_add_counts: have MongoDB count rows, where it can. */
+void
+mts_agg_input_add_counts(MtsAggInput *input)
+{
+	input->scan->spec.counts_rows = true;
+}
+
+/* mts_agg_input_add_headers: read headers first, with these fields. */
+void
+mts_agg_input_add_headers(MtsAggInput *input, const MtsField **fields,
+						  int nfields)
+{
+	input->fields = fields;
+	input->scan->spec.headers = fields;
+	input->scan->spec.nheaders = nfields;
+	input->open_scan = mts_scan_beside(input->scan);
+	input->memory =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw buckets",
+							  ALLOCSET_DEFAULT_SIZES);
+}
+
+/* mts_agg_input_refuse_headers: say why no headers are read. */
+void
+mts_agg_input_refuse_headers(MtsAggInput *input, const char *problem)
+{
+	input->scan->spec.headers = NULL;
+	input->scan->spec.headers_problem = problem;
+}
+
+/* ---- Open buckets ------------------------------------------------------- */
+
+static void
+forget_batch(MtsAggInput *input)
+{
+	MemoryContextReset(input->memory);
+	input->ids = NULL;
+	input->nids = 0;
+}
+
+/* Begin to read the batch of open buckets; the next batch is empty. */
+static void
+begin_open(MtsAggInput *input)
+{
+	mts_scan_set_ids(input->open_scan, input->scan->query, input->collection,
+					 input->ids);
+	input->is_reading_open = true;
+	forget_batch(input);
+}
+
+static void
+end_open(MtsAggInput *input)
+{
+	mts_scan_reset(input->open_scan);
+	input->is_reading_open = false;
+}
+
+/*
+ * mts_agg_input_leave_open
+ *		Have the bucket of the current header read with its points, later.
+ *
+ * A batch that is full, or is of another collection, is read first.
+ */
+void
+mts_agg_input_leave_open(MtsAggInput *input)
+{
+	const MtsBucketSource *source = input->scan->source;
+	int most = Min(input->scan->table->fetch_size, MTS_FIRST_BATCH);
+	MemoryContext old;
+	char digits[16];
+	const char *key;
+
+	if (input->ids && (input->collection != source->collection ||
+					   input->nids >= most || input->ids->len > MAX_IDS))
+		begin_open(input);
+	old = MemoryContextSwitchTo(input->memory);
+	if (!input->ids)
+		input->ids = mts_document_new();
+	input->collection = source->collection;
+	bson_uint32_to_string(input->nids++, &key, digits, sizeof(digits));
+	mts_source_append_id(source, input->bucket->document, input->ids, key);
+	MemoryContextSwitchTo(old);
+}
+
+/* ---- Reading ------------------------------------------------------------ */
+
+/* Read the next bucket of the scan, or the number of the rows of a part. */
+static MtsAggItem
+read_scan(MtsAggInput *input)
+{
+	MtsScan *scan = input->scan;
+
+	mts_scan_prepare(scan);
+	if (scan->query->content == MTS_CONTENT_COUNT)
+	{
+		input->counted =
+			scan->query->is_possible ? mts_source_next(scan->source) : NULL;
+		return input->counted ? MTS_AGG_COUNT : MTS_AGG_END;
+	}
+	input->bucket = mts_scan_next_bucket(scan);
+	if (!input->bucket)
+		return MTS_AGG_END;
+	return scan->query->content == MTS_CONTENT_HEADERS ? MTS_AGG_HEADER
+													   : MTS_AGG_BUCKET;
+}
+
+/*
+ * mts_agg_input_next
+ *		Read the next item, and tell what it is.
+ *
+ * It lives until the next call.
+ */
+MtsAggItem
+mts_agg_input_next(MtsAggInput *input)
+{
+	MtsAggItem item;
+
+	for (;;)
+	{
+		if (input->is_reading_open)
+		{
+			input->bucket = mts_scan_next_bucket(input->open_scan);
+			if (input->bucket)
+				return MTS_AGG_BUCKET;
+			end_open(input);
+		}
+		item = read_scan(input);
+		if (item != MTS_AGG_END || !input->ids)
+			return item;
+		begin_open(input);
+	}
+}
+
+/* ---- Restarts ----------------------------------------------------------- */
+
+static void
+forget_open(MtsAggInput *input)
+{
+	if (!input->open_scan)
+		return;
+	end_open(input);
+	forget_batch(input);
+}
+
+/*
+ * mts_agg_input_begin_again
+ *		Read all again that has been read since the last reset, without items
+ *		of one kind.
+ */
+void
+mts_agg_input_begin_again(MtsAggInput *input, MtsAggItem without)
+{
+	forget_open(input);
+	if (without == MTS_AGG_COUNT)
+		input->scan->spec.counts_rows = false;
+	if (without == MTS_AGG_HEADER)
+		mts_agg_input_refuse_headers(input, "most of the first buckets need "
+											"their points");
+	mts_scan_restart(input->scan);
+}
+
+/*
+ * mts_agg_input_reset
+ *		Prepare to read with other parameters: headers again, which these may
+ *		have use for, but no counts, since a field that has made these doubtful
+ *		would do so again.
+ */
+void
+mts_agg_input_reset(MtsAggInput *input)
+{
+	forget_open(input);
+	if (!input->fields)
+		return;
+	input->scan->spec.headers = input->fields;
+	input->scan->spec.headers_problem = NULL;
+}

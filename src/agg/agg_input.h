@@ -1,0 +1,51 @@
+/*
+ * agg_input.h
+ *		What an aggregation reads: counts, headers of buckets, or buckets.
+ */
+#ifndef MTS_AGG_INPUT_H
+#define MTS_AGG_INPUT_H
+
+#include "scan/scan.h"
+
+/* What is read of the points of a bucket, or of a part of the query */
+typedef enum MtsAggItem
+{
+	MTS_AGG_END,
+	MTS_AGG_COUNT,  /* their number, by MongoDB */
+	MTS_AGG_HEADER, /* a bucket without them */
+	MTS_AGG_BUCKET  /* a bucket with them */
+} MtsAggItem;
+
+typedef struct MtsAggInput
+{
+	MtsScan *scan;
+
+	/* the current item */
+	MtsBucket *bucket;     /* of MTS_AGG_HEADER and MTS_AGG_BUCKET */
+	const bson_t *counted; /* of MTS_AGG_COUNT: see mts_count_read() */
+
+	/* the fields of headers, which can replace points; or NULL */
+	const MtsField **fields;
+
+	MtsScan *open_scan;   /* reads open buckets, with their points */
+	bool is_reading_open; /* it reads a batch now */
+
+	/* the next batch of open buckets */
+	MemoryContext memory;
+	bson_t *ids; /* an array; NULL while there are none */
+	int nids;
+	const MtsCollection *collection; /* of all of them */
+} MtsAggInput;
+
+extern MtsAggInput *mts_agg_input_new(MtsScan *scan);
+extern void mts_agg_input_add_counts(MtsAggInput *input);
+extern void mts_agg_input_add_headers(MtsAggInput *input,
+									  const MtsField **fields, int nfields);
+extern void mts_agg_input_refuse_headers(MtsAggInput *input,
+										 const char *problem);
+extern MtsAggItem mts_agg_input_next(MtsAggInput *input);
+extern void mts_agg_input_leave_open(MtsAggInput *input);
+extern void mts_agg_input_begin_again(MtsAggInput *input, MtsAggItem without);
+extern void mts_agg_input_reset(MtsAggInput *input);
+
+#endif /* MTS_AGG_INPUT_H */

@@ -1,0 +1,217 @@
+/*
+ * agg_totals.c
+ *		Compute the transition values of points from their totals.
+ *
+ * Totals are the number of points and, of a column, the number, the sum, the
+ * minimum and the maximum of its values.  From these the transition value that
+ * an aggregate would have after the points is made.  The aggregate's combine
+ * function adds it to the group's.
+ *
+ * Where totals come from is not known here: agg_preaggregate.c reads them from
+ * the fields of a bucket.
+ */
+#include "agg/agg_totals.h"
+
+#include "catalog/pg_type.h"
+#include "utils/float.h"
+#include "utils/fmgroids.h"
+
+/* The aggregates of a column that totals answer */
+static const struct
+{
+	Oid aggregate;
+	MtsTotalsForm form;
+} forms[] = {
+	{F_COUNT_ANY, MTS_FORM_COUNT},
+	{F_SUM_INT2, MTS_FORM_SUM},
+	{F_SUM_INT4, MTS_FORM_SUM},
+	{F_SUM_INT8, MTS_FORM_INTERNAL_SUM},
+	{F_SUM_FLOAT8, MTS_FORM_SUM},
+	{F_AVG_INT2, MTS_FORM_COUNT_AND_SUM},
+	{F_AVG_INT4, MTS_FORM_COUNT_AND_SUM},
+	{F_AVG_INT8, MTS_FORM_INTERNAL_AVERAGE},
+	{F_AVG_FLOAT8, MTS_FORM_COUNT_AND_SUM},
+	{F_MIN_INT2, MTS_FORM_MIN},
+	{F_MIN_INT4, MTS_FORM_MIN},
+	{F_MIN_INT8, MTS_FORM_MIN},
+	{F_MIN_FLOAT4, MTS_FORM_MIN},
+	{F_MIN_FLOAT8, MTS_FORM_MIN},
+	{F_MIN_NUMERIC, MTS_FORM_MIN},
+	{F_MAX_INT2, MTS_FORM_MAX},
+	{F_MAX_INT4, MTS_FORM_MAX},
+	{F_MAX_INT8, MTS_FORM_MAX},
+	{F_MAX_FLOAT4, MTS_FORM_MAX},
+	{F_MAX_FLOAT8, MTS_FORM_MAX},
+	{F_MAX_NUMERIC, MTS_FORM_MAX},
+};
+
+/* The totals of a column that a form is made of */
+static const int totals_of[] = {
+	[MTS_FORM_POINTS] = 0,
+	[MTS_FORM_COUNT] = MTS_TOTAL_COUNT,
+	[MTS_FORM_SUM] = MTS_TOTAL_SUM,
+	[MTS_FORM_COUNT_AND_SUM] = MTS_TOTAL_COUNT | MTS_TOTAL_SUM,
+	[MTS_FORM_MIN] = MTS_TOTAL_MIN,
+	[MTS_FORM_MAX] = MTS_TOTAL_MAX,
+	[MTS_FORM_INTERNAL_SUM] = MTS_TOTAL_SUM,
+	[MTS_FORM_INTERNAL_AVERAGE] = MTS_TOTAL_COUNT | MTS_TOTAL_SUM,
+};
+
+/* Advance a transition value by one bigint. */
+static void
+advance_integer(const MtsTransition *transition, NullableDatum *state,
+				Datum value)
+{
+	transition->transfn->args[1].value = value;
+	transition->transfn->args[1].isnull = false;
+	mts_transition_advance(transition, state);
+}
+
+/*
+ * Make the transition values after 1, 2, 4 .. zeros.  An aggregate with a
+ * value of type internal counts its values, and only its own functions can.
+ */
+static NullableDatum *
+make_zeros(const MtsTransition *transition)
+{
+	NullableDatum *zeros = palloc(MTS_TOTALS_BITS * sizeof(NullableDatum));
+	MemoryContext groups = transition->context->curaggcontext;
+
+	/* unlike groups, these are never removed */
+	transition->context->curaggcontext = CurrentMemoryContext;
+	for (int i = 0; i < MTS_TOTALS_BITS; i++)
+	{
+		mts_transition_start(transition, &zeros[i]);
+		if (i == 0)
+			advance_integer(transition, &zeros[i], Int64GetDatum(0));
+		else
+			for (int half = 0; half < 2; half++)
+				mts_transition_combine(transition, &zeros[i],
+									   zeros[i - 1].value);
+	}
+	transition->context->curaggcontext = groups;
+	return zeros;
+}
+
+/*
+ * mts_agg_totals_require
+ *		Find what an aggregate of all points, or of a column of theirs,
+ *		requires of totals; false if totals never answer it.
+ */
+bool
+mts_agg_totals_require(const MtsAggSpec *spec, const MtsAggregate *aggregate,
+					   MtsRequired *required)
+{
+	const MtsTransition *transition = &aggregate->transition;
+	int i = 0;
+
+	*required = (MtsRequired){.form = MTS_FORM_POINTS};
+	if (aggregate->oid == F_COUNT_)
+		return true;
+	while (i < lengthof(forms) && forms[i].aggregate != aggregate->oid)
+		i++;
+	if (i == lengthof(forms))
+		return false;
+	required->form = forms[i].form;
+	required->totals = totals_of[required->form];
+	required->column = aggregate->arguments[0].attribute;
+	required->is_float8 =
+		spec->table->attributes[required->column].typid == FLOAT8OID;
+	if (required->form == MTS_FORM_COUNT_AND_SUM)
+		required->array = DatumGetArrayTypePCopy(transition->initial.value);
+	if (required->form == MTS_FORM_INTERNAL_AVERAGE)
+		required->zeros = make_zeros(transition);
+	return true;
+}
+
+/*
+ * Set the count and the sum in the array of MTS_FORM_COUNT_AND_SUM.  That of
+ * doubles has the sum of squared differences, too, which is unknown and avg()
+ * ignores.
+ */
+static void
+fill_array(const MtsRequired *required, const MtsColumnTotals *column)
+{
+	if (required->is_float8)
+	{
+		float8 *items = (float8 *) ARR_DATA_PTR(required->array);
+
+		items[0] = column->count;
+		items[1] = DatumGetFloat8(column->sum);
+		items[2] = get_float8_nan();
+	}
+	else
+	{
+		int64 *items = (int64 *) ARR_DATA_PTR(required->array);
+
+		items[0] = column->count;
+		items[1] = DatumGetInt64(column->sum);
+	}
+}
+
+/* Make the transition value of the points, if its type is not internal. */
+static Datum
+transition_value(const MtsRequired *required, const MtsTotals *totals)
+{
+	const MtsColumnTotals *column = &totals->columns[required->column];
+
+	switch (required->form)
+	{
+		case MTS_FORM_POINTS:
+			return Int64GetDatum(totals->npoints);
+		case MTS_FORM_COUNT:
+			return Int64GetDatum(column->count);
+		case MTS_FORM_MIN:
+			return column->min;
+		case MTS_FORM_MAX:
+			return column->max;
+		case MTS_FORM_COUNT_AND_SUM:
+			fill_array(required, column);
+			return PointerGetDatum(required->array);
+		default:
+			return column->sum;
+	}
+}
+
+/*
+ * Combine a group's transition value with that of the points.  One of type
+ * internal is advanced by their sum and, for an average, by as many zeros as
+ * there are other values.
+ */
+static void
+combine_totals(const MtsTransition *transition, const MtsRequired *required,
+			   const MtsTotals *totals, NullableDatum *state)
+{
+	Datum value = transition_value(required, totals);
+
+	if (required->form != MTS_FORM_INTERNAL_SUM &&
+		required->form != MTS_FORM_INTERNAL_AVERAGE)
+	{
+		mts_transition_combine(transition, state, value);
+		return;
+	}
+	advance_integer(transition, state, value);
+	for (int i = 0; required->zeros && i < MTS_TOTALS_BITS; i++)
+		if ((totals->columns[required->column].count - 1) >> i & 1)
+			mts_transition_combine(transition, state,
+								   required->zeros[i].value);
+}
+
+/*
+ * mts_agg_totals_combine
+ *		Combine the transition values of a group with those of points, whose
+ *		totals are as required by each aggregate.
+ *
+ * Some aggregates exclude the points.  The functions may leave garbage in the
+ * current memory context.
+ */
+void
+mts_agg_totals_combine(const MtsAggSpec *spec, const MtsRequired *required,
+					   const MtsTotals *totals, const bool *excludes,
+					   NullableDatum *group)
+{
+	for (int i = 0; i < spec->naggregates; i++)
+		if (!excludes[i])
+			combine_totals(&spec->aggregates[i].transition, &required[i],
+						   totals, &group[i]);
+}

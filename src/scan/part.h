@@ -1,0 +1,37 @@
+/*
+ * part.h
+ *		The parts in which a query is read.
+ */
+#ifndef MTS_PART_H
+#define MTS_PART_H
+
+#include "postgres.h"
+
+#include "scan/query.h"
+#include "table/collections.h"
+
+/* The first bucket of a series, read before the others */
+typedef struct MtsFirstBucket
+{
+	bson_t *bucket;
+	bool has_next; /* next is known */
+	MtsTime next;  /* the time of the next bucket is this or comes after it */
+} MtsFirstBucket;
+
+/* Buckets of a collection that match a query.  A part is never changed. */
+typedef struct MtsPart
+{
+	const MtsCollection *collection;
+	const bson_t *terms;         /* an array: what they satisfy besides the
+								  * query's filter; or NULL */
+	const MtsFirstBucket *first; /* or NULL */
+	int limit;                   /* so many may suffice; 0 to read all */
+} MtsPart;
+
+extern MtsPart *mts_part_restrict(const MtsPart *part, const bson_t *terms);
+extern List *mts_part_of_series(List *parts, const bson_t *terms,
+								const MtsFirstBucket *first);
+extern List *mts_part_nulls_first(List *parts, const MtsQuery *query);
+extern List *mts_part_names(List *parts);
+
+#endif /* MTS_PART_H */
