@@ -271,6 +271,8 @@ mts_command_receive(const MtsAttempt *attempt, MtsTicket ticket,
 
 	if (!mts_exchange_receive(&connection->exchange, ticket, reply))
 	{
+		/* an interrupt may have ended an earlier wait, and is still pending */
+		(void) mts_wait_is_over(&connection->wait);
 		bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET,
 					   "The connection was lost before the server answered.");
 		mts_command_log_received(ticket, NULL, error);
@@ -316,18 +318,6 @@ mts_command_collect(const MtsAttempt *attempt, MtsTicket ticket,
 	mts_document_adopt(copy);
 	*reply = copy;
 	return ok;
-}
-
-/*
- * mts_command_has_room
- *		Tell whether another command can be submitted before the reply to an
- *		earlier one is received.
- */
-bool
-mts_command_has_room(const MtsAttempt *attempt)
-{
-	return mts_exchange_has_room(&attempt->connection->exchange,
-								 attempt->server.channel, 0);
 }
 
 /*
