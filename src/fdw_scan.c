@@ -144,7 +144,7 @@ mtsForeignAsyncRequest(AsyncRequest *request)
 	ForeignScanState *state = (ForeignScanState *) request->requestee;
 	TupleTableSlot *slot = state->ss.ps.ExecProcNodeReal(&state->ss.ps);
 
-	if (TupIsNull(slot) && scan_of(state)->awaited)
+	if (TupIsNull(slot) && scan_of(state)->source->awaited)
 		ExecAsyncRequestPending(request);
 	else
 		ExecAsyncRequestDone(request, TupIsNull(slot) ? NULL : slot);
@@ -184,7 +184,7 @@ list_awaited(const AppendState *append)
 			continue;
 		if (state->fdwroutine->ForeignAsyncRequest != mtsForeignAsyncRequest)
 			return NIL;
-		cursors = lappend(cursors, scan_of(state)->awaited);
+		cursors = lappend(cursors, scan_of(state)->source->awaited);
 	}
 	return cursors;
 }
@@ -202,7 +202,7 @@ mtsForeignAsyncConfigureWait(AsyncRequest *request)
 {
 	const AppendState *append = (const AppendState *) request->requestor;
 	MtsCursor *awaited =
-		scan_of((ForeignScanState *) request->requestee)->awaited;
+		scan_of((ForeignScanState *) request->requestee)->source->awaited;
 
 	if (mts_cursor_must_wait(awaited))
 	{

@@ -90,7 +90,7 @@ aggregate_buckets(MtsAgg *agg)
 	while (mts_agg_answer_next(agg->answers, !agg->has_emitted))
 		if (mts_group_table_is_larger(agg->groups->table, limit))
 			return;
-	agg->is_at_end = !agg->scan->awaited;
+	agg->is_at_end = !agg->scan->source->awaited;
 }
 
 /* Fill the slot with the keys and the transition values of a group. */
@@ -142,7 +142,7 @@ mts_agg_next(MtsAgg *agg, TupleTableSlot *slot)
 		if (!agg->is_emitting)
 		{
 			aggregate_buckets(agg);
-			if (agg->scan->awaited)
+			if (agg->scan->source->awaited)
 				return slot;
 			mts_group_table_emit(agg->groups->table);
 			agg->is_emitting = agg->has_emitted = true;

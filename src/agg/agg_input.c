@@ -123,9 +123,7 @@ read_scan(MtsAggInput *input)
 	if (scan->query->content == MTS_CONTENT_COUNT)
 	{
 		input->counted =
-			scan->query->is_possible && !mts_scan_must_wait(scan)
-				? mts_source_next(scan->source)
-				: NULL;
+			scan->query->is_possible ? mts_source_next(scan->source) : NULL;
 		return input->counted ? MTS_AGG_COUNT : MTS_AGG_END;
 	}
 	input->bucket = mts_scan_next_bucket(scan);
@@ -139,7 +137,7 @@ read_scan(MtsAggInput *input)
  * mts_agg_input_next
  *		Read the next item, and tell what it is.
  *
- * If the scan must wait, it is as if it were at its end; see scan->awaited.
+ * If the scan must wait, it is as if it were at its end; see source->awaited.
  * It lives until the next call.
  */
 MtsAggItem
@@ -157,7 +155,7 @@ mts_agg_input_next(MtsAggInput *input)
 			end_open(input);
 		}
 		item = read_scan(input);
-		if (item != MTS_AGG_END || input->scan->awaited || !input->ids)
+		if (item != MTS_AGG_END || input->scan->source->awaited || !input->ids)
 			return item;
 		begin_open(input);
 	}

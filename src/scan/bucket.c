@@ -674,11 +674,8 @@ read_documents(MtsBucket *bucket)
 		is_appended = append_document(bucket, document);
 		bucket->converting = NULL;
 		error_context_stack = callback.previous;
-		/* the batch ends early where it would have to wait */
 	} while (is_appended &&
-			 (document = mts_source_awaited(bucket->source)
-							 ? NULL
-							 : mts_source_next(bucket->source)) != NULL);
+			 (document = mts_source_next(bucket->source)) != NULL);
 	if (document && batch->n > 0)
 		mts_source_return(bucket->source, document);
 	MemoryContextSwitchTo(old);

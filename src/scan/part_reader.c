@@ -361,13 +361,6 @@ mts_part_reader_next(MtsPartReader *reader)
 	return bucket;
 }
 
-/* mts_part_reader_is_at_end: tell whether there is no part. */
-bool
-mts_part_reader_is_at_end(const MtsPartReader *reader)
-{
-	return reader->state == NO_PART;
-}
-
 /*
  * mts_part_reader_awaited
  *		Return the cursor whose next document must be waited for, before the

@@ -271,7 +271,6 @@ forget_query(MtsScan *scan)
 {
 	scan->query = NULL;
 	scan->in_bucket = false;
-	scan->awaited = NULL;
 	MemoryContextReset(scan->query_context);
 }
 
@@ -321,18 +320,6 @@ mts_scan_end(MtsScan *scan)
 /* ---- Reading ------------------------------------------------------------ */
 
 /*
- * mts_scan_must_wait
- *		Tell whether the next bucket must be waited for while there is other
- *		work; scan->awaited says for what.
- */
-bool
-mts_scan_must_wait(MtsScan *scan)
-{
-	scan->awaited = mts_source_awaited(scan->source);
-	return scan->awaited != NULL;
-}
-
-/*
  * mts_scan_next_bucket
  *		Open the next valid bucket; NULL at the end, or when it must be waited
  *		for.
@@ -351,8 +338,7 @@ mts_scan_next_bucket(MtsScan *scan)
 	do
 	{
 		MemoryContextReset(memory);
-		document =
-			mts_scan_must_wait(scan) ? NULL : mts_source_next(scan->source);
+		document = mts_source_next(scan->source);
 	} while (document &&
 			 !mts_bucket_open(scan->bucket, scan->source, document));
 	MemoryContextSwitchTo(old);

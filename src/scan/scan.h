@@ -26,8 +26,6 @@ typedef struct MtsScan
 	MtsBucketSource *source;
 	MtsBucket *bucket;
 	bool in_bucket;      /* the bucket may have more rows */
-	MtsCursor *awaited;  /* it has stopped before the end to wait for this;
-						  * or NULL */
 	bool warns_of_typos; /* at its end */
 	bson_t *shares;      /* of the processes of a parallel scan; or NULL */
 	MtsCounters counters_before; /* this execution began */
@@ -50,7 +48,6 @@ extern void mts_scan_prepare(MtsScan *scan);
 extern void mts_scan_reset(MtsScan *scan);
 extern void mts_scan_restart(MtsScan *scan);
 extern void mts_scan_end(MtsScan *scan);
-extern bool mts_scan_must_wait(MtsScan *scan);
 extern MtsBucket *mts_scan_next_bucket(MtsScan *scan);
 extern bool mts_scan_next(MtsScan *scan, TupleTableSlot *slot);
 

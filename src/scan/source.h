@@ -47,7 +47,6 @@ typedef struct MtsBucketSource
 	MtsCounters *counters;
 	MtsSnapshot *snapshot; /* what is read; NULL for the latest buckets */
 	bool in_xact; /* it reads what PostgreSQL's transaction has written */
-	bool is_async; /* its reader can do other work while it waits */
 
 	/* the parts of the table */
 	bool has_collections;
@@ -67,6 +66,11 @@ typedef struct MtsBucketSource
 	MtsPartReader *reader;           /* of the current part */
 	const MtsCollection *collection; /* of the last bucket */
 	const bson_t *returned; /* the next bucket, read before; or NULL */
+
+	bool is_async;      /* its reader can do other work while it waits */
+	MtsCursor *awaited; /* it must wait for this, so it has returned no
+						 * bucket; or NULL */
+
 	List *read; /* the collections that were read in any execution */
 } MtsBucketSource;
 
@@ -87,7 +91,6 @@ extern void mts_source_begin_series(MtsBucketSource *source,
 									const MtsFirstBucket *first);
 extern void mts_source_begin_sample(MtsBucketSource *source, double size);
 extern const bson_t *mts_source_next(MtsBucketSource *source);
-extern MtsCursor *mts_source_awaited(MtsBucketSource *source);
 extern void mts_source_return(MtsBucketSource *source, const bson_t *bucket);
 extern bool mts_source_next_time(const MtsBucketSource *source, MtsTime *t);
 extern bool mts_source_next_limit(const MtsBucketSource *source,

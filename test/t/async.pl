@@ -148,6 +148,18 @@ halt_end($proxy{$_}, 'pass') foreach qw(a b);
 ($out, $err) = session_wait($session);
 is("$out$err", $all, 'one server is read while the other one is waited for');
 
+$node->safe_psql('postgres', <<"END") foreach qw(a b direct);
+	CREATE FOREIGN TABLE rolling_$_ (ts timestamptz, v float8 OPTIONS (field 'v.{second}'))
+		SERVER $_ OPTIONS (collection 'rolling_%Y%m%d%H');
+END
+$node->safe_psql('postgres', 'INSERT INTO rolling_direct SELECT ts, v FROM base');
+halt_at($proxy{$_}, 'reply', 'find rolling_.*', 3) foreach qw(a b);
+session_send($session, 'SELECT count(*), sum(v) / 2 FROM (TABLE rolling_a UNION ALL TABLE rolling_b) r');
+ok(defined halt_await($proxy{$_}), "the collections of $_ are asked for") foreach qw(a b);
+halt_end($proxy{$_}, 'pass') foreach qw(a b);
+($out, $err) = session_wait($session);
+is("$out$err", '1200|179700', 'rolling collections of several servers are read at once');
+
 expect("SELECT i, (SELECT count(*) FROM async.points WHERE v < 100 * i)
 	FROM generate_series(1, 3) i", "1|100\n2|200\n3|300", 'scans run again');
 expect('BEGIN; DECLARE c CURSOR FOR SELECT k FROM async.points;
