@@ -256,10 +256,10 @@ receive_late(MtsCursor *cursor)
 	if (!IsTransactionState() &&
 		mts_exchange_await(&connection->exchange, cursor->ticket))
 		connection->wait.deadline = bson_get_monotonic_time();
-	cursor->is_open |= mts_command_receive(&cursor->attempt,
-										   take_ticket(cursor), &cursor->reply,
-										   &error) &&
-					   begin_batch(cursor, &error);
+	cursor->is_open |=
+		mts_command_receive(&cursor->attempt, take_ticket(cursor),
+							&cursor->reply, &error) &&
+		begin_batch(cursor, &error);
 	if (mts_connection_clear_deadline(connection))
 		connection->invalid = true;
 }
@@ -833,8 +833,8 @@ static bool
 receive_batch(MtsCursor *cursor, bson_error_t *error)
 {
 	MtsConnection *connection = cursor->connection;
-	int64 began = cursor->is_awaited ? cursor->awaited_since
-									 : bson_get_monotonic_time();
+	int64 began =
+		cursor->is_awaited ? cursor->awaited_since : bson_get_monotonic_time();
 
 	set_next_size(cursor);
 	if (cursor->ticket == 0 && !ask(cursor, error))
@@ -919,7 +919,8 @@ has_documents(const MtsCursor *cursor)
 	MtsElementCursor batch = cursor->batch;
 	MtsElement element;
 
-	return cursor->is_open && mts_element_next(&batch, &element) == MTS_NEXT_OK;
+	return cursor->is_open &&
+		   mts_element_next(&batch, &element) == MTS_NEXT_OK;
 }
 
 /*
@@ -1014,8 +1015,8 @@ mts_cursor_wait_any(List *cursors)
 	{
 		MtsCursor *cursor = lfirst(lc);
 
-		streams[n] = mts_exchange_await(&cursor->connection->exchange,
-										cursor->ticket);
+		streams[n] =
+			mts_exchange_await(&cursor->connection->exchange, cursor->ticket);
 		if (!streams[n++])
 			return;
 	}
