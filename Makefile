@@ -96,9 +96,9 @@ fuzz-programs: $(FUZZ:%=build/fuzz/fuzz_%)
 
 # These programs need libmongoc, but neither PostgreSQL nor a server.
 build/unit/test_reply build/unit/replay_reply: build/unit/driver/reply.o
-build/unit/test_read_ahead: build/unit/driver/read_ahead.o
+build/unit/test_exchange: build/unit/driver/exchange.o build/unit/driver/wire.o build/unit/driver/reply.o
 build/fuzz/fuzz_reply: build/fuzz/driver/reply.o
-build/unit/test_reply build/unit/test_read_ahead build/unit/replay_reply build/fuzz/fuzz_reply: \
+build/unit/test_reply build/unit/test_exchange build/unit/replay_reply build/fuzz/fuzz_reply: \
 	BSON = $(shell pkg-config $(1) libmongoc-1.0 2>/dev/null || pkg-config $(1) mongoc2)
 
 build/unit/%.o: src/%.c $(HFILES)

@@ -23,6 +23,7 @@
 
 #include "driver/document.h"
 #include "driver/report.h"
+#include "driver/topology.h"
 #include "driver/server_error.h"
 
 /* Milliseconds between two scans of the members, as in MongoDB's drivers */
@@ -50,12 +51,6 @@
 
 /* How long an optional call may take, in microseconds */
 #define OPTIONAL_TIME 1000000
-
-/* That of MongoDB 4.4, the first to accept a comment in each command */
-#define COMMENT_WIRE_VERSION 9
-
-/* That of MongoDB 5.0, the first to read snapshots outside of transactions */
-#define SNAPSHOT_WIRE_VERSION 13
 
 /* When the time to select a server ends that begins now */
 static int64
@@ -147,50 +142,6 @@ mts_attempt_back_off(int tries)
 
 /* ---- Selecting a server ------------------------------------------------- */
 
-/* Tell whether option "uri" has a readConcernLevel. */
-static bool
-has_read_level(const MtsConnection *connection, const char *level)
-{
-	const char *set = mongoc_read_concern_get_level(
-		mongoc_client_get_read_concern(connection->client));
-
-	return set && strcmp(set, level) == 0;
-}
-
-/* Read what a server has said of itself. */
-static MtsServer
-describe_server(const MtsConnection *connection,
-				mongoc_server_description_t *description)
-{
-	const bson_t *hello =
-		mongoc_server_description_hello_response(description);
-	const mongoc_uri_t *uri = mongoc_client_get_uri(connection->client);
-	const char *msg = mts_document_string(hello, "msg");
-	MtsServer server = {.id = mongoc_server_description_id(description)};
-
-	/* MongoDB has it since 4.4, in members and mongos */
-	server.is_mongodb = bson_has_field(hello, "topologyVersion");
-	server.accepts_comment =
-		mts_document_number(hello, "maxWireVersion") >= COMMENT_WIRE_VERSION;
-	server.is_secondary = mts_document_number(hello, "secondary") != 0;
-	server.is_replicated = bson_has_field(hello, "setName") ||
-						   (msg && strcmp(msg, "isdbgrid") == 0);
-	server.retries_writes =
-		server.is_replicated &&
-		bson_has_field(hello, "logicalSessionTimeoutMinutes") &&
-		mongoc_uri_get_option_as_bool(uri, MONGOC_URI_RETRYWRITES, true);
-	server.reads_snapshots =
-		server.is_mongodb && server.is_replicated &&
-		mts_document_number(hello, "maxWireVersion") >=
-			SNAPSHOT_WIRE_VERSION &&
-		!has_read_level(connection, MONGOC_READ_CONCERN_LEVEL_LINEARIZABLE);
-	/* a mongos would need its routing data in the commit */
-	server.has_transactions =
-		server.is_mongodb && bson_has_field(hello, "setName") &&
-		bson_has_field(hello, "logicalSessionTimeoutMinutes");
-	return server;
-}
-
 /*
  * mts_attempt_may_read_snapshots
  *		Tell whether any server of a connection reads snapshots; otherwise if
@@ -209,7 +160,7 @@ mts_attempt_may_read_snapshots(const MtsConnection *connection, bool otherwise)
 	{
 		is_asked |=
 			strcmp(mongoc_server_description_type(all[i]), "Unknown") != 0;
-		found |= describe_server(connection, all[i]).reads_snapshots;
+		found |= mts_topology_describe(connection, all[i]).reads_snapshots;
 	}
 	mongoc_server_descriptions_destroy_all(all, n);
 	return is_asked ? found : otherwise;
@@ -237,7 +188,7 @@ may_go_on(const MtsAttempt *attempt)
 {
 	MtsWait *wait = &attempt->connection->wait;
 
-	return !mts_wait_is_over(wait) && !wait->replies.problem &&
+	return !mts_wait_is_over(wait) && !wait->problem &&
 		   bson_get_monotonic_time() < attempt->expiry;
 }
 
@@ -253,10 +204,13 @@ should_scan_again(MtsAttempt *attempt, const bson_error_t *error)
 	/* libmongoc does not scan members that failed in the last seconds */
 	if (wait->refusals[0] != '\0')
 		attempt->patience_ended = wait->patience_ended;
-	return error->domain == MONGOC_ERROR_SERVER_SELECTION &&
-		   may_go_on(attempt) &&
-		   (attempt->patience_ended ||
-			any_member_answers(attempt->connection));
+	if (!may_go_on(attempt))
+		return false;
+	/* a member was selected, but its connection was lost */
+	if (error->domain != MONGOC_ERROR_SERVER_SELECTION)
+		return attempt->server.is_replicated &&
+			   mts_connection_is_lost(attempt->connection, error);
+	return attempt->patience_ended || any_member_answers(attempt->connection);
 }
 
 /* Name the member that is missing; libmongoc says only that it found none. */
@@ -293,7 +247,9 @@ use_selected(MtsAttempt *attempt)
 	MtsConnection *connection = attempt->connection;
 
 	if (attempt->has_failed || !goes_to_primary(attempt) ||
-		bson_get_monotonic_time() >= connection->primary_expiry)
+		bson_get_monotonic_time() >= connection->primary_expiry ||
+		!mts_exchange_is_usable(&connection->exchange,
+								connection->primary.channel))
 		return false;
 	mts_wait_reset(&connection->wait);
 	attempt->server = connection->primary;
@@ -317,7 +273,6 @@ mts_attempt_try_select_server(MtsAttempt *attempt, bson_error_t *error)
 	mongoc_client_t *client = connection->client;
 	const mongoc_read_prefs_t *prefs =
 		attempt->needs_primary ? NULL : mongoc_client_get_read_prefs(client);
-	mongoc_server_description_t *description;
 	char refusals[sizeof(wait->refusals)] =
 		""; /* of the last scan that connected */
 
@@ -333,10 +288,8 @@ mts_attempt_try_select_server(MtsAttempt *attempt, bson_error_t *error)
 	{
 		mts_wait_reset(wait);
 		wait->patience = attempt->patience;
-		description =
-			mongoc_client_select_server(client, attempt->needs_primary, prefs,
-										error);
-		if (description)
+		if (mts_topology_select(connection, attempt->needs_primary, prefs,
+								&attempt->server, error))
 			break;
 		if (wait->refusals[0] != '\0')
 			strlcpy(refusals, wait->refusals, sizeof(refusals));
@@ -353,8 +306,6 @@ mts_attempt_try_select_server(MtsAttempt *attempt, bson_error_t *error)
 	}
 	/* forget the refusals of members that the call does not need */
 	mts_wait_reset(wait);
-	attempt->server = describe_server(connection, description);
-	mongoc_server_description_destroy(description);
 	if (attempt->server.is_secondary && attempt->is_write)
 	{
 		bson_set_error(error, MONGOC_ERROR_SERVER_SELECTION,
@@ -402,6 +353,19 @@ refuses_collation(const MtsAttempt *attempt, const bson_error_t *error)
 }
 
 /*
+ * Tell whether a call is a read that is repeated once where there are no
+ * elections, as MongoDB's drivers do.
+ */
+static bool
+is_retryable_read(const MtsAttempt *attempt)
+{
+	return !attempt->is_write && !attempt->in_transaction &&
+		   mongoc_uri_get_option_as_bool(mongoc_client_get_uri(
+											 attempt->connection->client),
+										 MONGOC_URI_RETRYREADS, true);
+}
+
+/*
  * mts_attempt_should_repeat
  *		Tell whether to repeat a call that has failed with this error.
  *
@@ -411,6 +375,7 @@ bool
 mts_attempt_should_repeat(MtsAttempt *attempt, const bson_error_t *error)
 {
 	MtsConnection *connection = attempt->connection;
+	bool is_first = !attempt->has_failed;
 	MtsDecision decision =
 		mts_server_error_decide(connection, error,
 								attempt->is_write ? MTS_PHASE_WRITE
@@ -424,10 +389,12 @@ mts_attempt_should_repeat(MtsAttempt *attempt, const bson_error_t *error)
 		return true;
 	}
 	/* the time to wait begins with the first failure */
-	if (!attempt->has_failed)
+	if (is_first)
 		attempt->expiry = selection_expiry(connection);
 	attempt->has_failed = true;
-	return attempt->is_repeatable && attempt->server.is_replicated &&
+	return attempt->is_repeatable &&
+		   (attempt->server.is_replicated ||
+			(is_first && is_retryable_read(attempt))) &&
 		   may_go_on(attempt) && mts_server_error_asks_primary(decision);
 }
 

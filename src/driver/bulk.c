@@ -31,8 +31,11 @@
  * so.
  *
  * A call has a beginning and an end, so that the caller can work while the
- * server writes.  Its first command is sent at the beginning, and received at
- * the end, if it has all the writes.
+ * server writes.  The writes are a queue of commands, in parts: one
+ * transaction, or plain writes.  The beginning sends the first part, as far as
+ * that may be under way at once.  The end receives the replies, decides what
+ * is sent again, and sends the rest, until nothing is left.  If each write of
+ * a transaction is done or refused, its commit follows the commands at once.
  */
 #include "driver/bulk.h"
 
@@ -45,6 +48,7 @@
 #include "driver/command.h"
 #include "driver/cursor.h"
 #include "driver/document.h"
+#include "driver/orphan.h"
 #include "driver/report.h"
 #include "driver/server_error.h"
 #include "driver/stored.h"
@@ -64,11 +68,39 @@
 #define TRIES_UNTIL_PARTS 3
 #define TIME_UNTIL_PARTS 1000000
 
+/*
+ * How many plain commands with a number may be under way.  Each needs its own
+ * session, because the server knows only the last number of a session.
+ */
+#define MAX_PLAIN lengthof(((MtsConnection *) NULL)->writes)
+
 /* SQL's advisory locks have the classes 1 and 2. */
 #define LOCK_CLASS 3
 
 /* The number of buckets that a message names, at most */
 #define MAX_NAMED 3
+
+/* How the writes of a part belong together */
+typedef enum PartKind
+{
+	PART_PLAIN,       /* each is stored by itself */
+	PART_TRANSACTION, /* a transaction of their own */
+	PART_XACT         /* PostgreSQL's; see xact.c */
+} PartKind;
+
+/* A command that does some writes of a part */
+typedef struct Command
+{
+	MtsOp **ops;
+	int n;
+	size_t size;      /* bytes, or a few more */
+	MtsLsid *lsid;    /* the session of the number */
+	int64 number;     /* by which the server recognizes a plain write, or 0 */
+	MtsTicket ticket; /* of its reply, or 0 */
+	bool is_sent;     /* the reply is to be received, or is lost */
+	bool is_done;     /* its reply has been read */
+	bool is_unknown;  /* it was sent before, and may be done */
+} Command;
 
 /* The writes of a call that are still to be done */
 typedef struct MtsRound
@@ -81,24 +113,20 @@ typedef struct MtsRound
 	List *refused;                    /* MtsOp: for good, in any round */
 	bson_error_t write_concern_error; /* the first one; domain 0 for none */
 
-	/* the part of the writes that is sent: one transaction, or plain writes */
+	/* the part that is sent */
+	PartKind kind;
+	int first; /* of the writes */
+	int part;  /* writes */
+	Command *commands;
+	int ncommands;
 	MtsAttempt attempt;
-	bool in_transaction;
-	bool joins_xact; /* that of PostgreSQL; see xact.c */
-	mongoc_client_session_t *xact;
-	MtsTransaction transaction; /* if it is another one */
-	int part;                   /* writes */
-	int64 begin;                /* in monotonic microseconds */
-	int64 affected;             /* as in MtsBulk */
+	MtsTransaction *transaction;
+	bson_error_t send_error; /* why the last command could not be sent */
+	int64 begin;             /* in monotonic microseconds */
+	int64 affected;          /* as in MtsBulk */
 	int64 created;
-	MtsStored stored;   /* by the part that was done last */
+	MtsStored stored;   /* by the writes that were done last */
 	bool has_duplicate; /* which is not an error, but aborts a transaction */
-
-	/* the command that was sent last */
-	int64 txn_number; /* of a retryable write */
-	bool may_return;  /* the caller need not wait for the reply */
-	bool is_early;    /* the next one may be sent without waiting */
-	bool is_sent;     /* the reply is still to be received */
 } MtsRound;
 
 /* Order writes by command, bucket, and the caller's order. */
@@ -181,10 +209,10 @@ record_outcome(MtsBulk *bulk, bool is_unknown)
 
 /* Tell whether a command that failed may have been done, wholly or in part. */
 static bool
-may_be_done(const MtsBulk *bulk, const bson_error_t *error)
+may_be_done(const MtsBulk *bulk, const bson_error_t *error, MtsPhase phase)
 {
 	return mts_server_error_may_be_done(
-		mts_server_error_decide(bulk->connection, error, MTS_PHASE_WRITE));
+		mts_server_error_decide(bulk->connection, error, phase));
 }
 
 /* Raise the error of a write to a view of MongoDB. */
@@ -277,7 +305,7 @@ raise_command_failure(MtsBulk *bulk, const bson_error_t *error)
 	if (error->domain == MONGOC_ERROR_SERVER && error->code == MTS_CODE_VIEW)
 		refuse_view(bulk);
 	if (!bulk->outcome_is_unknown || connection->wait.interrupted ||
-		connection->wait.replies.problem)
+		connection->wait.problem)
 		mts_report_failure(connection, message, error);
 	connection->invalid = true;
 	/* the detail says it, so that the context need not */
@@ -360,7 +388,7 @@ raise_refusals(const MtsRound *round)
 
 	if (first->code == MTS_CODE_VIEW)
 		refuse_view(bulk);
-	if (round->in_transaction)
+	if (round->kind != PART_PLAIN)
 		lost += round->npoints - bulk->points_done;
 	else
 		foreach (lc, round->refused)
@@ -371,9 +399,9 @@ raise_refusals(const MtsRound *round)
 					 " points of a bulk write were not stored%s %s%s.\n"
 					 "The statement stored " INT64_FORMAT " points.",
 					 lost, total,
-					 round->in_transaction ? ", because of" : ": those of",
+					 round->kind != PART_PLAIN ? ", because of" : ": those of",
 					 name_buckets(round->refused),
-					 bulk->points_unsent > 0 && !round->in_transaction
+					 bulk->points_unsent > 0 && !round->kind != PART_PLAIN
 						 ? " and of other collections"
 						 : "",
 					 bulk->points_stored + total - lost);
@@ -429,7 +457,8 @@ read_refusal(const bson_iter_t *element)
 static MtsPhase
 phase_of(const MtsRound *round)
 {
-	return round->in_transaction ? MTS_PHASE_TRANSACTION : MTS_PHASE_OPERATION;
+	return round->kind == PART_PLAIN ? MTS_PHASE_OPERATION
+									 : MTS_PHASE_TRANSACTION;
 }
 
 /*
@@ -459,7 +488,6 @@ record_refusals(MtsRound *round, MtsOp *const *ops, int n, const bson_t *reply,
 		{
 			bson_set_error(error, MONGOC_ERROR_SERVER, code,
 						   "the writes were interrupted");
-			round->bulk->outcome_is_unknown = true;
 			return false;
 		}
 		if (refusal.index < 0 || refusal.index >= n)
@@ -495,81 +523,6 @@ array_length(const bson_t *reply, const char *field)
 
 /* ---- Commands ----------------------------------------------------------- */
 
-/*
- * Return the number by which the server recognises a write, or 0 if it cannot.
- */
-static int64
-next_txn_number(const MtsAttempt *attempt, const MtsOp *op)
-{
-	return attempt->server.retries_writes && op->kind != MTS_OP_DELETE_MANY
-			   ? mts_transaction_next_number(attempt->connection)
-			   : 0;
-}
-
-/* Append by what the server recognises a command that is sent again. */
-static void
-append_number(MtsRound *round, const MtsOp *op, bson_t *command)
-{
-	MtsAttempt *attempt = &round->attempt;
-
-	if (round->joins_xact)
-		return;
-	if (round->in_transaction)
-	{
-		mts_transaction_append(&round->transaction, command);
-		return;
-	}
-	if (round->txn_number < 0)
-		round->txn_number = next_txn_number(attempt, op);
-	attempt->is_repeatable =
-		round->txn_number > 0 || op->kind == MTS_OP_DELETE_MANY;
-	if (round->txn_number > 0)
-		bson_append_int64(command, "txnNumber", -1, round->txn_number);
-}
-
-/* Send the command that does n writes to the server that was selected. */
-static bool
-send_once(MtsRound *round, MtsOp *const *ops, int n, const bson_t **reply,
-		  bson_error_t *error)
-{
-	const MtsBulk *bulk = round->bulk;
-	MtsAttempt *attempt = &round->attempt;
-	mongoc_client_session_t *session = NULL;
-	bool is_early = round->is_early;
-	MemoryContext memory =
-		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw command",
-							  ALLOCSET_SMALL_SIZES);
-	bson_t *command =
-		mts_write_command_make(attempt, ops, n,
-							   mts_document_utf8(bulk->collection),
-							   round->joins_xact);
-	MemoryContext old = MemoryContextSwitchTo(memory);
-	bool ok;
-
-	mts_document_adopt(command);
-	MemoryContextSwitchTo(old);
-	round->is_early = false;
-	append_number(round, ops[0], command);
-	if (round->joins_xact)
-	{
-		session = round->xact;
-		mts_xact_record(bulk->connection, bulk->database, command,
-						ops[0]->kind == MTS_OP_DELETE_MANY ? -1 : n);
-	}
-	else if (round->in_transaction || round->txn_number > 0)
-		session = bulk->connection->session;
-	ok = (is_early ? mts_command_send_early
-				   : mts_command_send)(attempt, bulk->database, command,
-									   session, reply, error);
-	MemoryContextDelete(memory);
-	round->is_sent = ok && !*reply;
-	if (round->is_sent)
-		mts_stored_record_sent(bulk->connection, bulk->points_in_flight);
-	if (round->is_sent && round->in_transaction)
-		mts_transaction_commit_early(&round->transaction, attempt);
-	return ok;
-}
-
 /* Prepare to send writes; nothing is sent yet. */
 static void
 begin_attempt(MtsRound *round)
@@ -579,232 +532,173 @@ begin_attempt(MtsRound *round)
 	round->attempt = mts_attempt_begin(bulk->connection, make_message(bulk),
 									   MTS_FROM_PRIMARY);
 	round->attempt.is_write = true;
+	round->attempt.in_transaction = round->kind != PART_PLAIN;
 	round->attempt.relid = bulk->relid;
 }
 
+/* Select the server of a part, or raise an error. */
+static void
+select_server(MtsRound *round)
+{
+	bson_error_t error = {0};
+
+	if (!mts_attempt_try_select_server(&round->attempt, &error))
+		raise_command_failure(round->bulk, &error);
+}
+
+/* Queue the commands of a part. */
+static void
+queue_commands(MtsRound *round)
+{
+	MtsOp **ops = round->ops + round->first;
+	int queued = 0;
+
+	round->commands = palloc(round->part * sizeof(Command));
+	round->ncommands = 0;
+	while (queued < round->part)
+	{
+		Command *command = &round->commands[round->ncommands++];
+
+		*command = (Command){.ops = ops + queued};
+		command->n =
+			mts_write_command_length(command->ops, round->part - queued,
+									 &command->size);
+		queued += command->n;
+	}
+}
+
+/* Choose the number by which the server recognizes a plain write. */
+static void
+choose_number(const MtsRound *round, Command *command)
+{
+	MtsConnection *connection = round->bulk->connection;
+
+	if (command->number > 0 || !round->attempt.server.retries_writes ||
+		command->ops[0]->kind == MTS_OP_DELETE_MANY)
+		return;
+	command->lsid =
+		&connection->writes[(command - round->commands) % MAX_PLAIN];
+	command->number = mts_transaction_next_number(connection);
+}
+
+/* Append the number of a command, or that it belongs to a transaction. */
+static void
+append_number(const MtsRound *round, Command *command, bson_t *document)
+{
+	if (round->kind != PART_PLAIN)
+		mts_transaction_append(round->transaction, document);
+	else if (command->number > 0)
+		mts_transaction_append_number(command->lsid, command->number,
+									  document);
+}
+
+/* Send a command to the server that was selected, and do not wait. */
+static void
+submit_command(MtsRound *round, Command *command)
+{
+	const MtsBulk *bulk = round->bulk;
+	MemoryContext memory =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw command",
+							  ALLOCSET_SMALL_SIZES);
+	bson_t *document =
+		mts_write_command_make(&round->attempt, command->ops, command->n,
+							   mts_document_utf8(bulk->collection),
+							   round->kind == PART_XACT);
+	MemoryContext old = MemoryContextSwitchTo(memory);
+
+	mts_document_adopt(document);
+	if (round->kind == PART_PLAIN)
+		choose_number(round, command);
+	else if (round->kind == PART_XACT)
+		mts_xact_record(bulk->connection, bulk->database, document,
+						command->ops[0]->kind == MTS_OP_DELETE_MANY
+							? -1
+							: command->n);
+	append_number(round, command, document);
+	command->is_sent = true;
+	round->send_error.domain = 0;
+	(void) mts_command_submit(&round->attempt, bulk->database, document,
+							  &command->ticket, &round->send_error);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(memory);
+}
+
 /*
- * Send the command that does n writes until the server tells what became of
- * them.  Returns false with the reason in *error when it does not, or when it
- * refuses the command as a whole.  A command that is sent early has no reply
- * yet, and the next call receives it.  In a transaction it is sent once.
+ * Tell whether a command may be sent behind others that are under way: there
+ * is room, and the server will know each plain write.
  */
 static bool
-run_command(MtsRound *round, MtsOp *const *ops, int n, const bson_t **reply,
-			bson_error_t *error)
+may_follow(const MtsRound *round, const Command *command,
+		   const Command *first_sent)
 {
-	MtsBulk *bulk = round->bulk;
-	MtsAttempt *attempt = &round->attempt;
-	bool ok = false;
+	return mts_exchange_has_room(&round->bulk->connection->exchange,
+								 round->attempt.server.channel,
+								 command->size) &&
+		   (round->kind != PART_PLAIN ||
+			(first_sent->number > 0 && command < first_sent + MAX_PLAIN));
+}
 
-	if (!round->is_sent && !round->in_transaction)
+/*
+ * Send the commands of a part that are neither sent nor done, as long as none
+ * of them has to wait.  Returns whether all are sent.
+ */
+static bool
+submit(MtsRound *round)
+{
+	Command *end = round->commands + round->ncommands;
+	Command *first_sent = NULL;
+	Command *command;
+
+	for (command = round->commands; command < end; command++)
 	{
-		begin_attempt(round);
-		round->txn_number = -1;
-	}
-	while (!ok &&
-		   (round->is_sent || mts_attempt_try_select_server(attempt, error)))
-	{
-		if (round->is_sent)
-			ok = mts_command_receive(attempt, reply, error);
-		else
-			ok = send_once(round, ops, n, reply, error);
-		if (ok && !*reply)
-			return true;
-		round->is_sent = false;
-		if (ok || error->domain == MONGOC_ERROR_WRITE_CONCERN)
-		{
-			bulk->outcome_is_unknown = !ok && may_be_done(bulk, error);
-			ok &= record_refusals(round, ops, n, *reply, error);
-		}
-		else
-			bulk->outcome_is_unknown |=
-				!round->in_transaction && may_be_done(bulk, error);
-		if (!round->in_transaction)
-			record_outcome(bulk, bulk->outcome_is_unknown);
-		else if (!ok)
-			mts_transaction_classify(*reply, error);
-		if (!ok && (round->in_transaction ||
-					!mts_attempt_should_repeat(attempt, error)))
+		if (command->is_done)
+			continue;
+		if (first_sent && !may_follow(round, command, first_sent))
+			break;
+		if (!first_sent)
+			first_sent = command;
+		submit_command(round, command);
+		/* those that follow were certainly not done */
+		if (command->ticket == 0)
 			break;
 	}
-	return ok;
+	return command == end;
 }
 
 /*
- * Send as many of the writes as fit in one command; returns their number, or 0
- * if the command was sent early.  In a transaction, it is 0 with the reason in
- * *error, too, if the command fails.
+ * Receive the reply to a command that was sent.  Returns false with the reason
+ * in *error when it has failed or is lost.
  */
-static int
-send_command(MtsRound *round, MtsOp *const *ops, int nops, bson_error_t *error)
+static bool
+collect(MtsRound *round, Command *command, const bson_t **reply,
+		bson_error_t *error)
 {
-	MtsBulk *bulk = round->bulk;
-	int n = mts_write_command_length(ops, nops);
-	const bson_t *reply = NULL;
-	int64 ndocuments;
+	MtsTicket ticket = command->ticket;
 
-	bulk->points_in_flight = count_points(ops, n);
-	bulk->outcome_is_unknown = false;
-	round->is_early &= n == (round->in_transaction ? round->part : round->n);
-	if (!run_command(round, ops, n, &reply, error))
-	{
-		if (round->in_transaction)
-			return 0;
-		/* the writes are done even if the write concern is not met */
-		if (error->domain != MONGOC_ERROR_WRITE_CONCERN ||
-			bulk->outcome_is_unknown)
-			raise_command_failure(bulk, error);
-		/* it is raised at the end, unless writes are refused */
-		record_write_concern_error(round, error);
-		error->domain = 0;
-	}
-	if (round->is_sent)
-		return 0;
-	ndocuments = mts_document_number(reply, "n");
+	command->is_sent = false;
+	command->ticket = 0;
+	if (ticket != 0)
+		return mts_command_collect(&round->attempt, ticket, reply, error);
+	*reply = mts_document_new();
+	*error = round->send_error;
+	return false;
+}
+
+/* Count the documents that a command has written. */
+static void
+count_documents(MtsRound *round, const Command *command, const bson_t *reply)
+{
+	int64 ndocuments = mts_document_number(reply, "n");
+
 	round->affected += ndocuments;
-	round->created += mts_write_command_inserted(ops[0])
+	round->created += mts_write_command_inserted(command->ops[0])
 						  ? ndocuments
 						  : array_length(reply, "upserted");
-	return n;
-}
-
-/* ---- Transactions ------------------------------------------------------- */
-
-/*
- * Tell whether each write is done or refused.  Then the commit need not wait
- * for the reply, and tells that all were done, even if the reply is lost.  An
- * update or a delete may find no document.
- */
-static bool
-always_affect(MtsOp *const *ops, int n)
-{
-	for (int i = 0; i < n; i++)
-		if (ops[i]->kind != MTS_OP_INSERT && ops[i]->kind != MTS_OP_UPSERT)
-			return false;
-	return true;
-}
-
-/* Return the write that was refused, or NULL. */
-static MtsOp *
-find_refused(MtsOp *const *ops, int n)
-{
-	for (int i = 0; i < n; i++)
-		if (ops[i]->refusal)
-			return ops[i];
-	return NULL;
-}
-
-/* Begin the transaction of n writes; returns false if it cannot be one. */
-static bool
-begin_transaction(MtsRound *round, MtsOp *const *ops, int n)
-{
-	MtsBulk *bulk = round->bulk;
-
-	round->affected = round->created = 0;
-	/* the commit follows at once if it can, so that nothing stays open */
-	round->is_early = always_affect(ops, n);
-	return mts_transaction_begin(&round->transaction, bulk->connection,
-								 bulk->database, bulk->collection);
-}
-
-/* Raise the error of a server that lacks required transactions. */
-static _Noreturn void
-refuse_server(const MtsBulk *bulk)
-{
-	ereport(
-		ERROR,
-		(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-		 errmsg("%s", make_message(bulk)),
-		 errdetail(
-			 "MongoDB has transactions only on a replica set, and the option requires version 4.4 or later."),
-		 errhint("Set option \"transactions\" of the foreign server or "
-				 "table to \"auto\".")));
-	pg_unreachable();
-}
-
-/*
- * Begin a part of n writes.  Returns how many of them it has: those of one
- * transaction, or all as plain writes.
- */
-static int
-begin_part(MtsRound *round, MtsOp *const *ops, int n)
-{
-	MtsBulk *bulk = round->bulk;
-	int most = bulk->most_writes > 0 ? bulk->most_writes : n;
-	bson_error_t error;
-
-	for (int i = 0; i < n; i++)
-	{
-		ops[i]->refusal = NULL;
-		ops[i]->is_aborted = false;
-	}
-	round->affected = round->created = 0;
-	round->begin = bson_get_monotonic_time();
-	round->in_transaction = false;
-	begin_attempt(round);
-	round->is_early = round->may_return;
-	round->joins_xact = false;
-	if (!bulk->joins_xact && (n < 2 || !bulk->is_atomic))
-		return n;
-	if (!mts_attempt_try_select_server(&round->attempt, &error))
-		raise_command_failure(bulk, &error);
-	if (bulk->joins_xact && round->attempt.server.has_transactions)
-	{
-		round->joins_xact = round->in_transaction = true;
-		round->is_early = false;
-		return n;
-	}
-	if (bulk->requires_xact)
-		refuse_server(bulk);
-	if (n < 2 || !bulk->is_atomic)
-		return n;
-	if (!round->attempt.server.has_transactions || most == 1)
-		return Min(n, most);
-	round->attempt.in_transaction = round->in_transaction =
-		begin_transaction(round, ops, Min(n, most));
-	if (round->in_transaction)
-		n = Min(n, most);
-	round->may_return &= n == round->n;
-	if (!round->in_transaction)
-		round->is_early = round->may_return;
-	return n;
-}
-
-/*
- * Record that the transaction of the first n writes was aborted; nall is the
- * number of writes that are not done.  The error is that of the write that was
- * refused, otherwise of the first write.
- */
-static void
-record_abort(MtsOp *const *ops, int n, int nall, const bson_error_t *error)
-{
-	if (!find_refused(ops, n))
-	{
-		ops[0]->refusal = pstrdup(error->message);
-		ops[0]->code = (int) error->code;
-	}
-	for (int i = 0; i < nall; i++)
-		ops[i]->is_aborted = true;
-}
-
-/* Decide what to do after an error of a transaction's command. */
-static MtsDecision
-decide(const MtsBulk *bulk, const bson_error_t *error)
-{
-	return mts_server_error_decide(bulk->connection, error,
-								   MTS_PHASE_TRANSACTION);
-}
-
-/* Tell whether a command failed for its connection or an election. */
-static bool
-is_interrupted(const MtsBulk *bulk, const bson_error_t *error)
-{
-	return decide(bulk, error) == MTS_AGAIN_ON_PRIMARY;
 }
 
 /* Count the n writes of a part that are not refused as done. */
 static void
-finish_part(MtsRound *round, MtsOp *const *ops, int n)
+finish_writes(MtsRound *round, MtsOp *const *ops, int n)
 {
 	MtsBulk *bulk = round->bulk;
 	MtsStored stored = {0};
@@ -828,8 +722,270 @@ finish_part(MtsRound *round, MtsOp *const *ops, int n)
 		stored.npoints + stored.nedited > 0 && round->affected == ndone
 			? stored
 			: (MtsStored){.ndocuments = round->affected};
-	if (!round->joins_xact)
+	if (round->kind != PART_XACT)
 		mts_stored_record(bulk->connection, NULL, round->stored);
+}
+
+/* ---- Plain writes ------------------------------------------------------- */
+
+/*
+ * Record how many points were sent with an outcome that is not known yet, so
+ * that a rollback warns of them, and whether any may have been done.
+ */
+static void
+record_in_flight(MtsRound *round)
+{
+	MtsBulk *bulk = round->bulk;
+
+	bulk->points_in_flight = 0;
+	bulk->outcome_is_unknown = false;
+	for (int i = 0; i < round->ncommands; i++)
+	{
+		const Command *command = &round->commands[i];
+
+		if (command->is_done)
+			continue;
+		if (command->is_sent || command->is_unknown)
+			bulk->points_in_flight += count_points(command->ops, command->n);
+		bulk->outcome_is_unknown |= command->is_unknown;
+	}
+	mts_stored_record_sent(bulk->connection, bulk->points_in_flight);
+}
+
+/* Send plain writes. */
+static void
+submit_plain(MtsRound *round)
+{
+	(void) submit(round);
+	record_in_flight(round);
+}
+
+/*
+ * Read the reply to a plain command.  Returns false with the reason in *error
+ * if it has failed for good.  Otherwise it is done, or is to be sent again.
+ */
+static bool
+finish_command(MtsRound *round, Command *command, bson_error_t *error)
+{
+	MtsBulk *bulk = round->bulk;
+	MtsAttempt *attempt = &round->attempt;
+	const bson_t *reply;
+	bool ok = collect(round, command, &reply, error);
+	bool is_done = ok || error->domain == MONGOC_ERROR_WRITE_CONCERN;
+
+	/* an earlier try may have been done if this one was refused */
+	command->is_unknown = (command->is_unknown && !is_done) ||
+						  (!ok && may_be_done(bulk, error, MTS_PHASE_WRITE));
+	if (is_done &&
+		!record_refusals(round, command->ops, command->n, reply, error))
+	{
+		ok = false;
+		command->is_unknown |= may_be_done(bulk, error, MTS_PHASE_OPERATION);
+	}
+	attempt->is_repeatable =
+		command->number > 0 || command->ops[0]->kind == MTS_OP_DELETE_MANY;
+	if (!ok && mts_attempt_should_repeat(attempt, error))
+		return true;
+	/* the writes are done even if the write concern is not met */
+	if (!ok &&
+		(error->domain != MONGOC_ERROR_WRITE_CONCERN || command->is_unknown))
+		return false;
+	/* it is raised at the end, unless writes are refused */
+	if (!ok)
+		record_write_concern_error(round, error);
+	command->is_done = true;
+	round->affected = round->created = 0;
+	count_documents(round, command, reply);
+	finish_writes(round, command->ops, command->n);
+	return true;
+}
+
+/*
+ * Read the replies to the plain commands that were sent.  Returns whether all
+ * of these are done.  If one has failed for good, its error is raised when the
+ * outcome of the others is known.
+ */
+static bool
+collect_plain(MtsRound *round)
+{
+	MtsBulk *bulk = round->bulk;
+	bson_error_t first = {0}, error;
+	bool are_done = true;
+	int64 ndone = 0;
+
+	for (int i = 0; i < round->ncommands; i++)
+	{
+		Command *command = &round->commands[i];
+		bool was_sent = command->is_sent;
+
+		if (was_sent && !finish_command(round, command, &error) &&
+			first.domain == 0)
+			first = error;
+		are_done &= command->is_done || !was_sent;
+		if (command->is_done)
+			ndone += count_points(command->ops, command->n);
+	}
+	record_in_flight(round);
+	if (first.domain == 0)
+		return are_done;
+	bulk->points_done += ndone;
+	raise_command_failure(bulk, &first);
+}
+
+/* Do the plain writes of a part, whose first commands were sent. */
+static void
+finish_plain(MtsRound *round)
+{
+	const Command *last = &round->commands[round->ncommands - 1];
+
+	for (;;)
+	{
+		bool are_done = collect_plain(round);
+
+		if (are_done && last->is_done)
+			return;
+		/* the time to wait for an election begins with each failure */
+		if (are_done)
+			begin_attempt(round);
+		select_server(round);
+		submit_plain(round);
+	}
+}
+
+/* ---- Transactions ------------------------------------------------------- */
+
+/* Decide what to do after an error of a transaction's command. */
+static MtsDecision
+decide(const MtsBulk *bulk, const bson_error_t *error)
+{
+	return mts_server_error_decide(bulk->connection, error,
+								   MTS_PHASE_TRANSACTION);
+}
+
+/* Tell whether a command failed for its connection or an election. */
+static bool
+is_interrupted(const MtsBulk *bulk, const bson_error_t *error)
+{
+	return decide(bulk, error) == MTS_AGAIN_ON_PRIMARY;
+}
+
+/*
+ * Tell whether each write is done or refused.  Then the commit need not wait
+ * for the replies, and tells that all were done, even if they are lost.  An
+ * update or a delete may find no document.
+ */
+static bool
+always_affect(MtsOp *const *ops, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (ops[i]->kind != MTS_OP_INSERT && ops[i]->kind != MTS_OP_UPSERT)
+			return false;
+	return true;
+}
+
+/* Return the write that was refused, or NULL. */
+static MtsOp *
+find_refused(MtsOp *const *ops, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (ops[i]->refusal)
+			return ops[i];
+	return NULL;
+}
+
+/* Return the writes of a part. */
+static MtsOp **
+part_of(const MtsRound *round)
+{
+	return round->ops + round->first;
+}
+
+/* Send no command of a part so far. */
+static void
+rewind_commands(MtsRound *round)
+{
+	round->affected = round->created = 0;
+	round->has_duplicate = false;
+	for (int i = 0; i < round->ncommands; i++)
+		round->commands[i].is_sent = round->commands[i].is_done = false;
+}
+
+/* Begin the transaction of a part, and send its commands. */
+static void
+submit_transaction(MtsRound *round)
+{
+	MtsBulk *bulk = round->bulk;
+	MtsConnection *connection = bulk->connection;
+	MtsTransaction *transaction = &connection->batch;
+
+	rewind_commands(round);
+	round->transaction = transaction;
+	mts_transaction_begin(transaction, connection, &connection->writes[0]);
+	transaction->database = bulk->database;
+	transaction->collection = bulk->collection;
+	if (submit(round) && always_affect(part_of(round), round->part) &&
+		mts_exchange_has_room(&connection->exchange,
+							  round->attempt.server.channel, 0))
+		mts_transaction_submit_commit(transaction, &round->attempt);
+	bulk->points_in_flight = count_points(part_of(round), round->part);
+	mts_stored_record_sent(connection,
+						   transaction->commit != 0 || transaction->is_in_doubt
+							   ? bulk->points_in_flight
+							   : 0);
+}
+
+/*
+ * Read the replies to the commands of a transaction that were sent.  Returns
+ * false with the reason in *error, or a refusal, if one has failed.
+ */
+static bool
+collect_transaction(MtsRound *round, bson_error_t *error)
+{
+	bool ok = true;
+
+	for (int i = 0; i < round->ncommands; i++)
+	{
+		Command *command = &round->commands[i];
+		const bson_t *reply;
+		bson_error_t own;
+		bool is_ok;
+
+		if (!command->is_sent)
+			continue;
+		is_ok = collect(round, command, &reply, &own);
+		/* the replies behind a failure only say that there was one */
+		if (!ok)
+			continue;
+		if (is_ok)
+			is_ok =
+				record_refusals(round, command->ops, command->n, reply, &own);
+		if (!is_ok)
+		{
+			mts_transaction_classify(reply, &own);
+			*error = own;
+		}
+		command->is_done = true;
+		count_documents(round, command, reply);
+		ok = is_ok && !find_refused(command->ops, command->n);
+	}
+	return ok;
+}
+
+/*
+ * Do the commands of a transaction.  Some of them may have been sent.  Returns
+ * false with the reason in *error, or a refusal, when one has failed.
+ */
+static bool
+finish_commands(MtsRound *round, bson_error_t *error)
+{
+	error->domain = 0;
+	while (collect_transaction(round, error))
+	{
+		if (round->commands[round->ncommands - 1].is_done)
+			return true;
+		(void) submit(round);
+	}
+	return false;
 }
 
 /*
@@ -838,24 +994,24 @@ finish_part(MtsRound *round, MtsOp *const *ops, int n)
  * abortion.
  */
 static MtsOutcome
-commit_part(MtsRound *round, MtsOp *const *ops, int n, bson_error_t *error)
+commit_part(MtsRound *round, bson_error_t *error)
 {
 	MtsBulk *bulk = round->bulk;
-	MtsTransaction *transaction = &round->transaction;
-	bool has_failed = error->domain != 0 || find_refused(ops, n);
+	MtsTransaction *transaction = round->transaction;
+	bool has_failed =
+		error->domain != 0 || find_refused(part_of(round), round->part);
 	bool may_be_committed =
-		transaction->commit_is_sent || transaction->is_in_doubt;
+		transaction->commit != 0 || transaction->is_in_doubt;
 	bson_error_t reason = {0};
 	MtsOutcome outcome;
 
-	bulk->points_in_flight = count_points(ops, n);
 	if (error->domain != 0 && is_interrupted(bulk, error))
 	{
 		record_outcome(bulk, may_be_committed);
 		transaction->is_in_doubt =
 			may_be_committed && error->domain != MONGOC_ERROR_SERVER;
 		/* a server that cannot send its reply reads no commit behind it */
-		bulk->connection->open_transaction = transaction->number;
+		transaction->is_open = true;
 		if (!mts_attempt_should_repeat(&round->attempt, error))
 			raise_command_failure(bulk, error);
 	}
@@ -873,77 +1029,60 @@ commit_part(MtsRound *round, MtsOp *const *ops, int n, bson_error_t *error)
 }
 
 /*
- * Abort the transaction of a part, because one of its writes has found no
- * document, and do no more writes of the call.
+ * Record that the transaction of the first n writes was aborted; nall is the
+ * number of writes that are not done.  The error is that of the write that was
+ * refused, otherwise of the first write.
  */
 static void
-give_up(MtsRound *round)
+record_abort(MtsOp *const *ops, int n, int nall, const bson_error_t *error)
 {
-	mts_connection_abort_transaction(round->bulk->connection);
-	round->n = 0;
-}
-
-/*
- * Send the commands of a transaction until one fails, or is sent without
- * waiting for its reply.  Returns how many of the n writes were done; the
- * reason why others were not is in *error, or a refusal.
- */
-static int
-send_commands(MtsRound *round, MtsOp *const *ops, int n, bson_error_t *error)
-{
-	int sent = 0, nsent;
-
-	error->domain = 0;
-	do
+	if (!find_refused(ops, n))
 	{
-		nsent = send_command(round, ops + sent, n - sent, error);
-		if (round->is_sent && round->may_return)
-			break;
-		if (round->is_sent)
-			nsent = send_command(round, ops, n, error);
-		sent += nsent;
-	} while (nsent > 0 && sent < n && !find_refused(ops, sent));
-	return sent;
+		ops[0]->refusal = pstrdup(error->message);
+		ops[0]->code = (int) error->code;
+	}
+	for (int i = 0; i < nall; i++)
+		ops[i]->is_aborted = true;
 }
 
 /*
- * Send a part of the writes as a transaction.  Returns whether they are
- * stored, sent early, or given up.  Otherwise nothing is stored of them, and
- * they say why.  nall is the number of the writes that are not done.
+ * Do the writes of a part as a transaction, whose first commands were sent.
+ * Returns whether they are stored, or given up because one of them has found
+ * no document.  Otherwise nothing is stored of them, and they say why.
  */
 static bool
-send_transaction(MtsRound *round, MtsOp *const *ops, int n, int nall)
+finish_transaction(MtsRound *round)
 {
 	MtsBulk *bulk = round->bulk;
+	MtsOp **ops = part_of(round);
+	int n = round->part;
 	bson_error_t error;
 
 	for (;;)
 	{
-		int sent = send_commands(round, ops, n, &error);
-
-		if (round->is_sent)
-			return true;
-		if (sent == n && !find_refused(ops, n) && round->affected < n)
+		if (finish_commands(round, &error) && round->affected < n)
 		{
-			give_up(round);
+			mts_transaction_abort(round->transaction);
+			round->n = 0;
 			return true;
 		}
-		if (commit_part(round, ops, n, &error) == MTS_COMMITTED)
+		if (commit_part(round, &error) == MTS_COMMITTED)
 		{
-			/* all writes were done, whatever the reply has said */
+			/* all writes were done, whatever the replies have said */
 			if (error.domain != 0)
 				round->affected = round->created = n;
 			bulk->points_done += count_points(ops, n);
-			finish_part(round, ops, n);
+			finish_writes(round, ops, n);
 			return true;
 		}
 		if (error.domain == 0 || !is_interrupted(bulk, &error))
 			break;
-		(void) begin_transaction(round, ops, n);
+		select_server(round);
+		submit_transaction(round);
 	}
 	if (error.domain != 0 && decide(bulk, &error) == MTS_GIVE_UP)
 		raise_command_failure(bulk, &error);
-	record_abort(ops, n, nall, &error);
+	record_abort(ops, n, round->n - round->first, &error);
 	return false;
 }
 
@@ -966,11 +1105,11 @@ may_repeat(const MtsRound *round, uint32 code)
 }
 
 /*
- * Send the writes as a part of PostgreSQL's transaction.  Returns whether they
+ * Do the writes as a part of PostgreSQL's transaction.  Returns whether they
  * are done.  Otherwise they say why not, and can be sent again.
  */
 static bool
-send_in_xact(MtsRound *round)
+finish_xact(MtsRound *round)
 {
 	MtsBulk *bulk = round->bulk;
 	MtsConnection *connection = bulk->connection;
@@ -982,12 +1121,11 @@ send_in_xact(MtsRound *round)
 	mts_cursor_spool(connection);
 	do
 	{
-		round->affected = round->created = 0;
-		round->has_duplicate = false;
-		if (mts_xact_open(&round->attempt, &round->xact, &error) &&
-			send_commands(round, ops, n, &error) == n && !find_refused(ops, n))
+		rewind_commands(round);
+		if (mts_xact_open(&round->attempt, &round->transaction, &error) &&
+			finish_commands(round, &error))
 		{
-			finish_part(round, ops, n);
+			finish_writes(round, ops, n);
 			if (round->has_duplicate)
 				mts_xact_abort(connection, NULL);
 			else if (round->affected >= n ||
@@ -1018,21 +1156,7 @@ send_in_xact(MtsRound *round)
 	return false;
 }
 
-/* Send a part of the writes by themselves. */
-static void
-send_plain(MtsRound *round, MtsOp *const *ops, int n)
-{
-	bson_error_t error;
-	int sent = 0;
-
-	do
-		sent += send_command(round, ops + sent, n - sent, &error);
-	while (sent < n && !round->is_sent);
-	if (!round->is_sent)
-		finish_part(round, ops, n);
-}
-
-/* ---- Rounds ------------------------------------------------------------- */
+/* ---- Locks -------------------------------------------------------------- */
 
 /* Return the tag of the lock of a collection. */
 static LOCKTAG
@@ -1075,6 +1199,95 @@ await_retries(const MtsBulk *bulk)
 	(void) LockRelease(&tag, ShareLock, false);
 }
 
+/* ---- Parts -------------------------------------------------------------- */
+
+/* Raise the error of a server that lacks required transactions. */
+static _Noreturn void
+refuse_server(const MtsBulk *bulk)
+{
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		 errmsg("%s", make_message(bulk)),
+		 errdetail(
+			 "MongoDB has transactions only on a replica set, and the option requires version 4.4 or later."),
+		 errhint("Set option \"transactions\" of the foreign server or "
+				 "table to \"auto\".")));
+	pg_unreachable();
+}
+
+/* Choose how the first of n writes belong together, and how many they are. */
+static void
+choose_part(MtsRound *round, int n)
+{
+	const MtsBulk *bulk = round->bulk;
+	int most = bulk->most_writes > 0 ? bulk->most_writes : n;
+
+	round->kind = PART_PLAIN;
+	round->part = n;
+	if (bulk->joins_xact && round->attempt.server.has_transactions)
+		round->kind = PART_XACT;
+	else if (bulk->requires_xact)
+		refuse_server(bulk);
+	else if (bulk->is_atomic && n > 1)
+	{
+		round->part = Min(n, most);
+		if (round->attempt.server.has_transactions && most > 1)
+			round->kind = PART_TRANSACTION;
+	}
+	round->attempt.in_transaction = round->kind != PART_PLAIN;
+}
+
+/*
+ * Begin the part of the writes from the first one on that is still to be sent:
+ * send as many of its commands as need not wait.  Those of PostgreSQL's
+ * transaction are sent later.
+ */
+static void
+begin_part(MtsRound *round, int tries)
+{
+	MtsBulk *bulk = round->bulk;
+	int n = round->n - round->first;
+
+	for (int i = 0; i < n; i++)
+	{
+		MtsOp *op = part_of(round)[i];
+
+		op->refusal = NULL;
+		op->is_aborted = false;
+	}
+	bulk->outcome_is_unknown = false;
+	round->begin = bson_get_monotonic_time();
+	begin_attempt(round);
+	select_server(round);
+	choose_part(round, n);
+	if (round->kind != PART_PLAIN && tries == 0 &&
+		!mts_xact_is_active(bulk->connection->serverid))
+		await_retries(bulk);
+	queue_commands(round);
+	if (round->kind == PART_PLAIN)
+		submit_plain(round);
+	else if (round->kind == PART_TRANSACTION)
+		submit_transaction(round);
+}
+
+/*
+ * Do the part that was begun.  Returns false if its transaction was aborted,
+ * so that it is to be sent again before the writes that follow.
+ */
+static bool
+finish_part(MtsRound *round)
+{
+	if (round->kind == PART_XACT)
+		return finish_xact(round);
+	if (round->kind == PART_TRANSACTION)
+		return finish_transaction(round);
+	finish_plain(round);
+	return true;
+}
+
+/* ---- Rounds ------------------------------------------------------------- */
+
 /*
  * Tell whether to send a write again that was refused, because two sessions
  * make the same bucket at once, or lock it in turn, or because its transaction
@@ -1091,7 +1304,7 @@ should_send_again(const MtsRound *round, MtsOp *op)
 		return op->kind == MTS_OP_UPSERT &&
 			   (op->new_bucket || ++op->duplicates < MTS_MAX_DUPLICATES);
 	return decision != MTS_GIVE_UP &&
-		   !(decision == MTS_AGAIN_IN_PARTS && round->joins_xact);
+		   !(decision == MTS_AGAIN_IN_PARTS && round->kind == PART_XACT);
 }
 
 /* Make the update of a bucket that was to be inserted. */
@@ -1118,8 +1331,9 @@ adapt_to_refusal(MtsRound *round, const MtsOp *op, int tries)
 
 	if (decision == MTS_AGAIN_PLAIN)
 		bulk->is_atomic = bulk->joins_xact = false;
-	else if (!round->joins_xact && (decision == MTS_AGAIN_IN_PARTS ||
-									(is_slow && tries >= TRIES_UNTIL_PARTS)))
+	else if (round->kind != PART_XACT &&
+			 (decision == MTS_AGAIN_IN_PARTS ||
+			  (is_slow && tries >= TRIES_UNTIL_PARTS)))
 		bulk->most_writes = Max(round->part / 2, 1);
 	return decision == MTS_AGAIN_LATER;
 }
@@ -1159,12 +1373,12 @@ select_retries(MtsRound *round, int tries)
 			assume_existing(op);
 			bucket_exists = true;
 		}
-		else if (round->in_transaction)
+		else if (round->kind != PART_PLAIN)
 			is_contended |= adapt_to_refusal(round, op, tries);
 		else
 			is_contended = true;
 	}
-	if (!round->in_transaction)
+	if (!round->kind != PART_PLAIN)
 		return is_contended;
 	if (round->refused)
 		round->n = 0;
@@ -1175,47 +1389,16 @@ select_retries(MtsRound *round, int tries)
 }
 
 /*
- * Send each write once, unless a transaction is aborted.  Returns early when a
- * command was sent early, and is called again.
- */
-static void
-send_round(MtsRound *round, int tries)
-{
-	for (int sent = 0; sent < round->n; sent += round->part)
-	{
-		MtsOp **ops = round->ops + sent;
-		int nall = round->n - sent;
-
-		if (!round->is_sent)
-		{
-			round->part = begin_part(round, ops, nall);
-			if (round->in_transaction && tries == 0 &&
-				!mts_xact_is_active(round->bulk->connection->serverid))
-				await_retries(round->bulk);
-		}
-		if (!round->in_transaction)
-			send_plain(round, ops, round->part);
-		else if (!(round->joins_xact
-					   ? send_in_xact(round)
-					   : send_transaction(round, ops, round->part, nall)))
-			return;
-		if (round->is_sent)
-			return;
-	}
-}
-
-/*
- * Send writes until each is done or refused for good.
+ * Do the writes that were begun, and send the rest, until each is done or
+ * refused for good.
  *
  * Many sessions that try again at once would keep each other out.  So those of
  * this cluster that write to one collection queue up by a lock.  Sessions in
  * their first try do not wait for it, so they finish, except that a
  * transaction does not begin before it is free.
- *
- * Returns when a command was sent early, and is called again.
  */
 static void
-send_rounds(MtsRound *round)
+finish(MtsRound *round)
 {
 	LOCKTAG tag;
 	bool is_locked = false;
@@ -1223,18 +1406,23 @@ send_rounds(MtsRound *round)
 
 	while (round->n > 0)
 	{
-		send_round(round, tries);
-		if (round->is_sent)
-			return;
-		round->may_return = false;
-		if (select_retries(round, ++tries))
+		bool is_done = finish_part(round);
+
+		round->first += round->part;
+		if (!is_done || round->first >= round->n)
 		{
-			if (!is_locked)
-				tag = mts_bulk_lock(round->bulk);
-			is_locked = true;
-			mts_attempt_back_off(tries);
+			round->first = 0;
+			if (select_retries(round, ++tries))
+			{
+				if (!is_locked)
+					tag = mts_bulk_lock(round->bulk);
+				is_locked = true;
+				mts_attempt_back_off(tries);
+			}
 		}
 		CHECK_FOR_INTERRUPTS();
+		if (round->n > 0)
+			begin_part(round, tries);
 	}
 	if (is_locked)
 		(void) LockRelease(&tag, ExclusiveLock, false);
@@ -1257,81 +1445,67 @@ describe_bulk(void *arg)
 				   bulk->points_in_flight, bulk->database, bulk->collection);
 }
 
-/* Send the writes of a round, with their context in errors. */
+/* Raise what the writes of a round have failed of. */
 static void
-send_in_context(MtsRound *round)
+raise_failures(const MtsRound *round)
 {
-	ErrorContextCallback callback = {error_context_stack, describe_bulk,
-									 round->bulk};
-
-	error_context_stack = &callback;
-	send_rounds(round);
-	if (round->n == 0 && round->refused)
+	if (round->refused)
 		raise_refusals(round);
-	if (round->n == 0 && round->write_concern_error.domain != 0)
+	if (round->write_concern_error.domain != 0)
 		mts_report_failure(round->bulk->connection, make_message(round->bulk),
 						   &round->write_concern_error);
-	error_context_stack = callback.previous;
 }
 
 /* ---- Postponed writes --------------------------------------------------- */
 
-/* View a document or array of a command; returns false if it has none. */
-static bool
-view(const bson_t *command, const char *path, bson_t *part)
+/* A write that is sent when PostgreSQL's transaction commits */
+typedef struct Postponed
 {
-	bson_iter_t iter, found;
-	uint32_t len;
-	const uint8_t *data;
+	MtsOp op;
+	char *database;
+	char *collection;
+	Oid relid;
+} Postponed;
 
-	if (!bson_iter_init(&iter, command) ||
-		!bson_iter_find_descendant(&iter, path, &found))
-		return false;
-	if (BSON_ITER_HOLDS_ARRAY(&found))
-		bson_iter_array(&found, &len, &data);
-	else
-		bson_iter_document(&found, &len, &data);
-	return bson_init_static(part, data, len);
+static bson_t *
+copy_document(const bson_t *document)
+{
+	bson_t *copy = document ? bson_copy(document) : NULL;
+
+	if (copy)
+		mts_document_adopt(copy);
+	return copy;
 }
 
-/* Read the write of a command that has only one. */
-static MtsOp
-read_write(const bson_t *command, bson_t *selector, bson_t *document)
+/* Copy a write of one document. */
+static Postponed *
+copy_write(const MtsBulk *bulk, const MtsOp *op)
 {
-	bson_iter_t iter, upsert;
-	bool is_upsert =
-		bson_iter_init(&iter, command) &&
-		bson_iter_find_descendant(&iter, "updates.0.upsert", &upsert);
+	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
+	Postponed *copy = palloc(sizeof(Postponed));
 
-	if (view(command, "documents.0", document))
-		return (MtsOp){MTS_OP_INSERT, NULL, document};
-	if (view(command, "deletes.0.q", selector))
-		return (MtsOp){MTS_OP_DELETE, selector};
-	if (!view(command, "updates.0.q", selector) ||
-		!view(command, "updates.0.u", document))
-		elog(ERROR, "a command that was postponed has no write");
-	return (MtsOp){is_upsert ? MTS_OP_UPSERT : MTS_OP_UPDATE, selector,
-				   document};
+	*copy = (Postponed){.op = *op,
+						.database = pstrdup(bulk->database),
+						.collection = pstrdup(bulk->collection),
+						.relid = bulk->relid};
+	copy->op.selector = copy_document(op->selector);
+	copy->op.document = copy_document(op->document);
+	copy->op.identity = NULL;
+	MemoryContextSwitchTo(old);
+	return copy;
 }
 
 /* Send a write that was postponed, without a transaction. */
 static void
-send_postponed(MtsConnection *connection, const char *database,
-			   const bson_t *command, int npoints, Oid relid)
+send_postponed(MtsConnection *connection, void *arg)
 {
-	bson_t selector, document;
-	MtsOp op = read_write(command, &selector, &document);
-	bson_iter_t verb;
+	Postponed *write = arg;
 	MtsBulk bulk = {.connection = connection,
-					.relid = relid,
-					.database = database};
+					.relid = write->relid,
+					.database = write->database,
+					.collection = write->collection};
 
-	bson_iter_init(&verb, command);
-	bson_iter_next(&verb);
-	bulk.collection = mts_document_text(bson_iter_utf8(&verb, NULL));
-	op.npoints = npoints;
-	op.edits_points = op.kind == MTS_OP_UPDATE || op.kind == MTS_OP_DELETE;
-	mts_bulk_execute(&bulk, &op, 1);
+	mts_bulk_execute(&bulk, &write->op, 1);
 	if (bulk.affected == 0)
 		mts_bulk_refuse_changed(&bulk, "The bucket was not written.");
 }
@@ -1346,7 +1520,6 @@ postpone(MtsRound *round)
 {
 	MtsBulk *bulk = round->bulk;
 	MtsOp *op = round->ops[0];
-	bson_error_t error;
 	bson_t *command;
 
 	if (!bulk->joins_xact || round->n != 1 || op->ignores_duplicate ||
@@ -1354,8 +1527,7 @@ postpone(MtsRound *round)
 		!mts_xact_may_postpone(bulk->connection))
 		return false;
 	begin_attempt(round);
-	if (!mts_attempt_try_select_server(&round->attempt, &error))
-		raise_command_failure(bulk, &error);
+	select_server(round);
 	if (!round->attempt.server.has_transactions)
 		return false;
 	assume_existing(op);
@@ -1364,8 +1536,8 @@ postpone(MtsRound *round)
 							   mts_document_utf8(bulk->collection), true);
 	mts_document_adopt(command);
 	mts_xact_postpone(bulk->connection, bulk->database, command, op->npoints,
-					  bulk->relid, send_postponed);
-	round->joins_xact = true;
+					  send_postponed, copy_write(bulk, op));
+	round->kind = PART_XACT;
 	round->n = 0;
 	bulk->affected = 1;
 	bulk->created =
@@ -1376,17 +1548,15 @@ postpone(MtsRound *round)
 
 /* ---- Calls -------------------------------------------------------------- */
 
-/* Send writes, if may_be_early perhaps without waiting for them. */
-static void
-begin(MtsBulk *bulk, MtsOp *ops, int nops, bool may_be_early)
+/* Make the round of a call. */
+static MtsRound *
+make_round(MtsBulk *bulk, MtsOp *ops, int nops)
 {
 	MtsRound *round = palloc0(sizeof(MtsRound));
 
 	round->bulk = bulk;
 	round->ops = palloc(nops * sizeof(MtsOp *));
 	round->n = round->nops = nops;
-	round->may_return = may_be_early;
-	bulk->affected = bulk->created = bulk->existing = bulk->points_done = 0;
 	for (int i = 0; i < nops; i++)
 	{
 		check_size(&ops[i]);
@@ -1394,11 +1564,28 @@ begin(MtsBulk *bulk, MtsOp *ops, int nops, bool may_be_early)
 		round->npoints += ops[i].npoints;
 	}
 	qsort(round->ops, nops, sizeof(MtsOp *), compare_ops);
-	bulk->round = round;
-	if (may_be_early && postpone(round))
+	return round;
+}
+
+/* Begin writes, unless they can be postponed. */
+static void
+begin(MtsBulk *bulk, MtsOp *ops, int nops, bool may_postpone)
+{
+	ErrorContextCallback callback = {error_context_stack, describe_bulk, bulk};
+	MtsRound *round;
+
+	bulk->affected = bulk->created = bulk->existing = bulk->points_done = 0;
+	round = bulk->round = make_round(bulk, ops, nops);
+	if (may_postpone && postpone(round))
 		return;
-	mts_connection_prepare_write(bulk->connection);
-	send_in_context(round);
+	mts_orphan_kill(bulk->connection, true);
+	error_context_stack = &callback;
+	if (nops > 0)
+		begin_part(round, 0);
+	/* what else the statement asks the server for sees these writes */
+	if (round->kind == PART_XACT)
+		finish(round);
+	error_context_stack = callback.previous;
 }
 
 /*
@@ -1423,15 +1610,20 @@ mts_bulk_begin(MtsBulk *bulk, MtsOp *ops, int nops)
 void
 mts_bulk_end(MtsBulk *bulk)
 {
+	ErrorContextCallback callback = {error_context_stack, describe_bulk, bulk};
 	MtsRound *round = bulk->round;
 
 	if (!round)
 		return;
 	bulk->round = NULL;
-	round->may_return = false;
-	send_in_context(round);
-	bulk->is_undoable = round->joins_xact;
-	if (bulk->affected == round->nops && !round->joins_xact)
+	error_context_stack = &callback;
+	mts_wait_reset(&bulk->connection->wait);
+	bulk->connection->wait.deadline = 0;
+	finish(round);
+	raise_failures(round);
+	error_context_stack = callback.previous;
+	bulk->is_undoable = round->kind == PART_XACT;
+	if (bulk->affected == round->nops && !bulk->is_undoable)
 	{
 		bulk->points_stored += round->npoints;
 		bulk->points_done = 0;

@@ -10,10 +10,223 @@
 #include "driver/comment.h"
 #include "driver/document.h"
 #include "driver/report.h"
+#include "driver/server_error.h"
 #include "driver/snapshot.h"
 
 /* How long the server may take for an optional count, in milliseconds */
 #define OPTIONAL_COUNT_MSECS 500
+
+/* ---- Requests ----------------------------------------------------------- */
+
+/*
+ * Append the read preference of a command that reads.  The server requires one
+ * where it is a secondary.  If the primary was wanted, it is the only server
+ * that the URI names.
+ */
+static void
+append_read_preference(const MtsAttempt *attempt, bson_t *fields)
+{
+	static const char *const modes[] = {[MONGOC_READ_PRIMARY] = NULL,
+										[MONGOC_READ_SECONDARY] = "secondary",
+										[MONGOC_READ_PRIMARY_PREFERRED] =
+											"primaryPreferred",
+										[MONGOC_READ_SECONDARY_PREFERRED] =
+											"secondaryPreferred",
+										[MONGOC_READ_NEAREST] = "nearest"};
+	const mongoc_read_prefs_t *prefs =
+		attempt->needs_primary
+			? NULL
+			: mongoc_client_get_read_prefs(attempt->connection->client);
+	const char *mode = NULL;
+	bson_t document;
+	int64 staleness;
+
+	if (prefs)
+		mode = modes[mongoc_read_prefs_get_mode(prefs)];
+	if (!mode && !attempt->server.is_secondary)
+		return;
+	bson_append_document_begin(fields, "$readPreference", -1, &document);
+	bson_append_utf8(&document, "mode", -1, mode ? mode : "primaryPreferred",
+					 -1);
+	if (mode && !bson_empty0(mongoc_read_prefs_get_tags(prefs)))
+		bson_append_array(&document, "tags", -1,
+						  mongoc_read_prefs_get_tags(prefs));
+	staleness = mode ? mongoc_read_prefs_get_max_staleness_seconds(prefs)
+					 : MONGOC_NO_MAX_STALENESS;
+	if (staleness != MONGOC_NO_MAX_STALENESS)
+		bson_append_int64(&document, "maxStalenessSeconds", -1, staleness);
+	bson_append_document_end(fields, &document);
+}
+
+/*
+ * Append the read and write concerns of the URI, as far as the command has
+ * none.  In a transaction, the caller does that.
+ */
+static void
+append_concerns(const MtsAttempt *attempt, const bson_t *command,
+				bson_t *fields)
+{
+	const mongoc_client_t *client = attempt->connection->client;
+	const mongoc_read_concern_t *reads =
+		mongoc_client_get_read_concern(client);
+	const mongoc_write_concern_t *writes =
+		mongoc_client_get_write_concern(client);
+
+	if (attempt->is_write && !bson_has_field(command, "writeConcern") &&
+		!mongoc_write_concern_is_default(writes))
+		(void) mongoc_write_concern_append((mongoc_write_concern_t *) writes,
+										   fields);
+	else if (!attempt->is_write && !attempt->needs_primary &&
+			 !bson_has_field(command, "readConcern") &&
+			 !mongoc_read_concern_is_default(reads))
+		(void) mongoc_read_concern_append((mongoc_read_concern_t *) reads,
+										  fields);
+}
+
+/* Tell whether a command has a name. */
+static bool
+is_named(const bson_t *command, const char *name)
+{
+	bson_iter_t iter;
+
+	return bson_iter_init(&iter, command) && bson_iter_next(&iter) &&
+		   strcmp(bson_iter_key(&iter), name) == 0;
+}
+
+/*
+ * Append the fields that each command has besides its own.  has_session says
+ * that it belongs to a session, which is that of reads unless it names one.
+ */
+static void
+append_fields(const MtsAttempt *attempt, const char *database,
+			  const bson_t *command, bool has_session, bson_t *fields)
+{
+	MtsConnection *connection = attempt->connection;
+
+	bson_append_utf8(fields, "$db", -1, database, -1);
+	if (attempt->server.has_sessions && has_session &&
+		!bson_has_field(command, "lsid"))
+		mts_connection_append_lsid(&connection->reads, "lsid", fields);
+	mts_exchange_append_time(&connection->exchange, fields);
+}
+
+/* Send a command with its fields, and do not wait for its reply. */
+static bool
+submit(const MtsAttempt *attempt, const char *database, const bson_t *command,
+	   const bson_t *fields, MtsTicket *ticket, bson_error_t *error)
+{
+	MtsExchange *exchange = &attempt->connection->exchange;
+	uint32 channel = attempt->server.channel;
+	bool is_usable;
+
+	mts_exchange_make_room(exchange, channel, command->len + fields->len);
+	is_usable = mts_exchange_is_usable(exchange, channel);
+	*ticket = mts_exchange_send(exchange, channel, command, fields,
+								!attempt->is_write);
+	if (*ticket == 0)
+	{
+		bson_set_error(error, MONGOC_ERROR_STREAM,
+					   is_usable ? MONGOC_ERROR_STREAM_SOCKET
+								 : MONGOC_ERROR_STREAM_NOT_ESTABLISHED,
+					   "The connection was lost before a command was sent.");
+		return false;
+	}
+	mts_command_log_sent(*ticket, database, command, fields);
+	return true;
+}
+
+/*
+ * mts_command_submit
+ *		Send a command once, to the server that has been selected, and do not
+ *		wait for its reply.
+ *
+ * A command without a comment gets one.  A command of a session or a
+ * transaction has the fields that say so.  In a transaction, only the commit
+ * has a write concern, which is in the command.  Returns false with the reason
+ * in *error when the connection is lost; the server may have got the command.
+ * mts_command_collect() must follow, or mts_exchange_forget().
+ */
+bool
+mts_command_submit(const MtsAttempt *attempt, const char *database,
+				   const bson_t *command, MtsTicket *ticket,
+				   bson_error_t *error)
+{
+	MtsConnection *connection = attempt->connection;
+	char *name = mts_document_utf8(database);
+	bson_t *fields = mts_document_new();
+
+	if (!bson_has_field(command, "comment"))
+		mts_comment_append(attempt, fields);
+	if (!attempt->in_transaction)
+		append_concerns(attempt, command, fields);
+	/* a cursor of a caller's can be one of another session */
+	append_fields(attempt, name, command, !is_named(command, "getMore"),
+				  fields);
+	if (!attempt->in_transaction && !attempt->is_write)
+		append_read_preference(attempt, fields);
+	if (attempt->is_write)
+		mts_snapshot_begin_write(connection);
+	connection->round_trips++;
+	return submit(attempt, name, command, fields, ticket, error);
+}
+
+/*
+ * mts_command_submit_more
+ *		Ask for the next batch of a cursor, which has the comment and the
+ *		concerns of the command that opened it.
+ *
+ * The round trip is not counted yet.
+ */
+bool
+mts_command_submit_more(const MtsAttempt *attempt, const char *database,
+						const bson_t *command, MtsTicket *ticket,
+						bson_error_t *error)
+{
+	bson_t fields = BSON_INITIALIZER;
+	bool ok;
+
+	append_fields(attempt, database, command, true, &fields);
+	ok = submit(attempt, database, command, &fields, ticket, error);
+	bson_destroy(&fields);
+	return ok;
+}
+
+/*
+ * mts_command_send_only
+ *		Send a command whose outcome nobody waits for; returns false if the
+ *		connection is lost.
+ *
+ * The database is in UTF-8.  Raises no error.  Only MongoDB is known not to
+ * answer such a command.
+ */
+bool
+mts_command_send_only(const MtsAttempt *attempt, const char *database,
+					  const bson_t *command)
+{
+	MtsExchange *exchange = &attempt->connection->exchange;
+	uint32 channel = attempt->server.channel;
+	bson_t fields = BSON_INITIALIZER;
+	MtsTicket ticket;
+
+	append_fields(attempt, database, command, true, &fields);
+	mts_exchange_make_room(exchange, channel, command->len + fields.len);
+	if (attempt->server.is_mongodb)
+		ticket = mts_exchange_send_only(exchange, channel, command, &fields);
+	else
+	{
+		ticket = mts_exchange_send(exchange, channel, command, &fields, false);
+		mts_exchange_forget(exchange, ticket);
+	}
+	if (ticket != 0)
+	{
+		mts_command_log_sent(ticket, database, command, &fields);
+		mts_command_log_unanswered(ticket);
+	}
+	bson_destroy(&fields);
+	return ticket != 0;
+}
+
+/* ---- Replies ------------------------------------------------------------ */
 
 /* Return whether a reply reports success, otherwise the reason in *error. */
 static bool
@@ -41,154 +254,101 @@ is_success(const bson_t *answer, bson_error_t *error)
 }
 
 /*
+ * mts_command_receive
+ *		Receive the reply to a command into a buffer.
+ *
+ * Returns false with the reason in *error when the command has failed; its
+ * size is 0 if the reply was lost.  The server of an error of an election is
+ * not used any more until libmongoc has asked the members.
+ */
+bool
+mts_command_receive(const MtsAttempt *attempt, MtsTicket ticket,
+					MtsReply *reply, bson_error_t *error)
+{
+	MtsConnection *connection = attempt->connection;
+	bson_t document;
+	bool ok;
+
+	if (!mts_exchange_receive(&connection->exchange, ticket, reply))
+	{
+		bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET,
+					   "The connection was lost before the server answered.");
+		mts_command_log_received(ticket, NULL, error);
+		return false;
+	}
+	mts_wire_view(reply, &document);
+	ok = is_success(&document, error);
+	if (!ok && error->domain == MONGOC_ERROR_SERVER &&
+		mts_server_error_asks_primary(
+			mts_server_error_decide_code(error->code, MTS_PHASE_READ)))
+		mts_exchange_retire(&connection->exchange, attempt->server.channel);
+	if (attempt->is_write)
+		mts_snapshot_end_write(connection, &document);
+	mts_command_log_received(ticket, &document, error);
+	return ok;
+}
+
+/*
+ * mts_command_collect
+ *		Receive the reply to a command.
+ *
+ * Returns false with the reason in *error when the command has failed.  There
+ * is a reply nevertheless, which is empty if it was lost.  It lives as long as
+ * the current memory context.
+ */
+bool
+mts_command_collect(const MtsAttempt *attempt, MtsTicket ticket,
+					const bson_t **reply, bson_error_t *error)
+{
+	MtsReply received = {0};
+	bool ok = mts_command_receive(attempt, ticket, &received, error);
+	bson_t *copy = NULL;
+	bson_t document;
+
+	if (received.size > 0)
+	{
+		mts_wire_view(&received, &document);
+		copy = bson_copy(&document);
+	}
+	mts_wire_free(&received);
+	if (!copy)
+		copy = bson_new();
+	mts_document_adopt(copy);
+	*reply = copy;
+	return ok;
+}
+
+/*
+ * mts_command_has_room
+ *		Tell whether another command can be submitted before the reply to an
+ *		earlier one is received.
+ */
+bool
+mts_command_has_room(const MtsAttempt *attempt)
+{
+	return mts_exchange_has_room(&attempt->connection->exchange,
+								 attempt->server.channel, 0);
+}
+
+/*
  * mts_command_send
- *		Send a command once: a write to the server that has been selected.
+ *		Send a command once, to the server that has been selected, and receive
+ *		its reply.
  *
- * A read goes to the primary or by the read preference; libmongoc selects its
- * server again, which can be another member.
- *
- * A command without a comment gets one.  session is that of a retryable write
- * or a transaction, or NULL.  In a transaction, only the commit has a write
- * concern, which is in the command.
  * Returns false with the reason in *error when the command fails.  There is a
  * reply nevertheless.
  */
 bool
 mts_command_send(const MtsAttempt *attempt, const char *database,
-				 const bson_t *command, mongoc_client_session_t *session,
-				 const bson_t **reply, bson_error_t *error)
+				 const bson_t *command, const bson_t **reply,
+				 bson_error_t *error)
 {
-	mongoc_client_t *client = attempt->connection->client;
-	char *name = mts_document_utf8(database);
-	bson_t opts = BSON_INITIALIZER;
-	bson_t answer = BSON_INITIALIZER;
-	bson_t *copy;
-	bool ok;
+	MtsTicket ticket;
 
-	bson_append_int32(&opts, "serverId", -1, (int32) attempt->server.id);
-	if (!bson_has_field(command, "comment"))
-	{
-		copy = bson_copy(command);
-		mts_document_adopt(copy);
-		mts_comment_append(attempt, copy);
-		command = copy;
-	}
-	if (attempt->is_write)
-		mts_snapshot_begin_write(attempt->connection);
-	if (session && !mongoc_client_session_append(session, &opts, error))
-		ok = false;
-	else if (attempt->in_transaction)
-		ok = mongoc_client_command_with_opts(client, name, command, NULL,
-											 &opts, &answer, error) &&
-			 is_success(&answer, error);
-	else if (attempt->is_write)
-		ok = mongoc_client_write_command_with_opts(client, name, command,
-												   &opts, &answer, error);
-	else if (attempt->needs_primary)
-		ok = mongoc_client_command_simple(client, name, command, NULL, &answer,
-										  error);
-	else
-		ok = mongoc_client_read_command_with_opts(client, name, command, NULL,
-												  NULL, &answer, error);
-	bson_destroy(&opts);
-	copy = bson_copy(&answer);
-	bson_destroy(&answer);
-	mts_document_adopt(copy);
-	*reply = copy;
-	if (attempt->is_write)
-		mts_snapshot_end_write(attempt->connection, copy);
-	return ok;
-}
-
-/* Send a command, and return when it is sent, if possible. */
-static bool
-send_early(const MtsAttempt *attempt, const char *database,
-		   const bson_t *command, mongoc_client_session_t *session,
-		   const bson_t **reply, bson_error_t *error)
-{
-	MtsReplies *replies = &attempt->connection->wait.replies;
-	int nawaited = replies->nawaited;
-	bson_iter_t verb;
-	bool ok;
-
-	if (bson_iter_init(&verb, command) && bson_iter_next(&verb))
-		replies->early = bson_iter_key(&verb);
-	ok = mts_command_send(attempt, database, command, session, reply, error);
-	replies->early = NULL;
-	if (replies->nawaited > nawaited)
-		*reply = NULL;
-	return ok;
-}
-
-/*
- * mts_command_send_early
- *		Do the same with a write, but return when it is sent, if possible.
- *
- * Then *reply is NULL, and mts_command_receive() must follow.  It is possible
- * for one command of a connection at a time, and if commands are not logged,
- * because the log has their outcome.
- */
-bool
-mts_command_send_early(const MtsAttempt *attempt, const char *database,
-					   const bson_t *command, mongoc_client_session_t *session,
-					   const bson_t **reply, bson_error_t *error)
-{
-	const MtsReplies *replies = &attempt->connection->wait.replies;
-
-	if (replies->nawaited > 0 || replies->pending || mts_log_commands)
-		return mts_command_send(attempt, database, command, session, reply,
-								error);
-	return send_early(attempt, database, command, session, reply, error);
-}
-
-/*
- * mts_command_send_next
- *		Send a command right after the one that the caller has sent early;
- *		returns whether that was possible.
- *
- * mts_command_receive() then receives the reply to that one, and once more the
- * reply to this one.  Otherwise the command may have been done nevertheless.
- */
-bool
-mts_command_send_next(const MtsAttempt *attempt, const char *database,
-					  const bson_t *command, mongoc_client_session_t *session)
-{
-	const bson_t *reply;
-	bson_error_t error;
-
-	return send_early(attempt, database, command, session, &reply, &error) &&
-		   !reply;
-}
-
-/*
- * mts_command_receive
- *		Receive the reply to the command that was sent early, as
- *		mts_command_send would have done.
- */
-bool
-mts_command_receive(const MtsAttempt *attempt, const bson_t **reply,
-					bson_error_t *error)
-{
-	MtsReplies *replies = &attempt->connection->wait.replies;
-	MtsLateReply late;
-
-	mts_wait_reset(&attempt->connection->wait);
-	attempt->connection->wait.deadline = 0;
-	if (!mts_reply_receive(replies))
-	{
-		mts_reply_forget(replies);
-		*reply = mts_document_new();
-		bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET,
-					   "The connection was lost before the server answered.");
-		return false;
-	}
-	late = mts_reply_next(replies);
-	/* an OP_MSG has 5 bytes before its document */
-	*reply = bson_new_from_data(late.body + 5, late.size - 5);
-	bson_free(late.body);
-	mts_document_adopt((bson_t *) *reply);
-	mts_snapshot_end_write(attempt->connection, *reply);
-	return is_success(*reply, error);
+	if (mts_command_submit(attempt, database, command, &ticket, error))
+		return mts_command_collect(attempt, ticket, reply, error);
+	*reply = mts_document_new();
+	return false;
 }
 
 /*
@@ -204,9 +364,8 @@ mts_command_select_and_send(MtsAttempt *attempt, const char *database,
 	const bson_t *reply;
 
 	mts_attempt_select_server(attempt);
-	return mts_command_send(attempt, database, command, NULL, &reply, error)
-			   ? reply
-			   : NULL;
+	return mts_command_send(attempt, database, command, &reply, error) ? reply
+																	   : NULL;
 }
 
 /*
@@ -330,7 +489,7 @@ mts_command_ask_soon(MtsConnection *connection, const char *database,
 
 	mts_attempt_begin_optional(&attempt);
 	ok = mts_attempt_try_select_server(&attempt, &error) &&
-		 mts_command_send(&attempt, database, command, NULL, &reply, &error);
+		 mts_command_send(&attempt, database, command, &reply, &error);
 	mts_attempt_end_optional(&attempt, ok, &error);
 	*code = !ok && error.domain == MONGOC_ERROR_SERVER ? error.code : 0;
 	return ok ? reply : NULL;

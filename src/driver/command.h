@@ -7,19 +7,23 @@
 
 #include "driver/attempt.h"
 
-extern bool mts_command_send(const MtsAttempt *attempt, const char *database,
-							 const bson_t *command,
-							 mongoc_client_session_t *session,
-							 const bson_t **reply, bson_error_t *error);
-extern bool mts_command_send_early(const MtsAttempt *attempt,
-								   const char *database, const bson_t *command,
-								   mongoc_client_session_t *session,
-								   const bson_t **reply, bson_error_t *error);
-extern bool mts_command_send_next(const MtsAttempt *attempt,
-								  const char *database, const bson_t *command,
-								  mongoc_client_session_t *session);
-extern bool mts_command_receive(const MtsAttempt *attempt,
+extern bool mts_command_submit(const MtsAttempt *attempt, const char *database,
+							   const bson_t *command, MtsTicket *ticket,
+							   bson_error_t *error);
+extern bool mts_command_submit_more(const MtsAttempt *attempt,
+									const char *database,
+									const bson_t *command, MtsTicket *ticket,
+									bson_error_t *error);
+extern bool mts_command_send_only(const MtsAttempt *attempt,
+								  const char *database, const bson_t *command);
+extern bool mts_command_receive(const MtsAttempt *attempt, MtsTicket ticket,
+								MtsReply *reply, bson_error_t *error);
+extern bool mts_command_collect(const MtsAttempt *attempt, MtsTicket ticket,
 								const bson_t **reply, bson_error_t *error);
+extern bool mts_command_has_room(const MtsAttempt *attempt);
+extern bool mts_command_send(const MtsAttempt *attempt, const char *database,
+							 const bson_t *command, const bson_t **reply,
+							 bson_error_t *error);
 extern const bson_t *mts_command_select_and_send(MtsAttempt *attempt,
 												 const char *database,
 												 const bson_t *command,

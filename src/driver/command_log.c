@@ -34,14 +34,18 @@ typedef struct Text
 
 bool mts_log_commands = false;
 
-/* The command that is running; libmongoc runs one at a time. */
-static struct
+/* A command that has no reply yet */
+typedef struct Running
 {
-	bool is_logged;
-	int64 request_id;
-	Text what; /* find on "database.collection" */
-	Text text; /* empty if it is not shown */
-} running;
+	MtsTicket ticket; /* 0 if it is not logged */
+	int64 began;      /* in monotonic microseconds */
+	Text what;        /* find on "database.collection" */
+	Text text;        /* empty if it is not shown */
+} Running;
+
+/* More than can be under way; those that nobody waits for are replaced. */
+static Running running[32];
+static int nrunning = 0;
 
 /* Commands whose text is shown; none has a password. */
 static const char *const shown_commands[] =
@@ -150,25 +154,36 @@ append_first(bson_t *doc, const bson_iter_t *array)
 	return n;
 }
 
-/* Describe a command; noperations is that of a bulk write, otherwise 0. */
+/* Append fields of a command; *noperations gets the number of a bulk write. */
 static void
-describe_command(const bson_t *command, Text *text, int *noperations)
+append_shown(bson_t *shown, const bson_t *fields, int *noperations)
+{
+	bson_iter_t field;
+
+	if (!bson_iter_init(&field, fields))
+		return;
+	while (bson_iter_next(&field))
+	{
+		if (is_operations(&field))
+			*noperations = append_first(shown, &field);
+		else if (!is_of_protocol(bson_iter_key(&field)))
+			bson_append_iter(shown, NULL, 0, &field);
+	}
+}
+
+/* Describe a command and its fields; returns the number of its operations. */
+static int
+describe_command(const bson_t *command, const bson_t *fields, Text *text)
 {
 	MtsSink sink = {append_utf8, text};
 	bson_t shown = BSON_INITIALIZER;
-	bson_iter_t field;
+	int noperations = 0;
 
-	*noperations = 0;
-	if (bson_iter_init(&field, command))
-		while (bson_iter_next(&field))
-		{
-			if (is_operations(&field))
-				*noperations = append_first(&shown, &field);
-			else if (!is_of_protocol(bson_iter_key(&field)))
-				bson_append_iter(&shown, NULL, 0, &field);
-		}
+	append_shown(&shown, command, &noperations);
+	append_shown(&shown, fields, &noperations);
 	mts_print_document(&shown, false, MTS_PRINT_SHELL, &sink);
 	bson_destroy(&shown);
+	return noperations;
 }
 
 /* Return the collection that a command names, or NULL. */
@@ -188,39 +203,43 @@ collection_of(const bson_t *command)
 }
 
 /*
- * mts_command_log_started
- *		Record a command that is about to be sent.
+ * mts_command_log_sent
+ *		Record a command that was sent, with the fields that are appended.
  */
 void
-mts_command_log_started(const mongoc_apm_command_started_t *event)
+mts_command_log_sent(MtsTicket ticket, const char *database,
+					 const bson_t *command, const bson_t *fields)
 {
-	const bson_t *command = mongoc_apm_command_started_get_command(event);
-	const char *name = mongoc_apm_command_started_get_command_name(event);
+	Running *new = &running[nrunning];
 	const char *collection;
+	bson_iter_t first;
+	const char *name;
 	int noperations = 0;
 
-	running.is_logged = mts_log_commands;
-	if (!running.is_logged)
+	if (!mts_log_commands || !bson_iter_init(&first, command) ||
+		!bson_iter_next(&first))
 		return;
+	name = bson_iter_key(&first);
+	nrunning = (nrunning + 1) % lengthof(running);
 	collection = is_shown(name) ? collection_of(command) : NULL;
-	running.request_id = mongoc_apm_command_started_get_request_id(event);
-	running.what = running.text = (Text){0};
-	append_text(&running.what, name);
-	append_text(&running.what, " on \"");
-	append_text(&running.what,
-				mongoc_apm_command_started_get_database_name(event));
-	append_text(&running.what, collection ? "." : "");
-	append_text(&running.what, collection ? collection : "");
-	append_text(&running.what, "\"");
+	new->ticket = ticket;
+	new->began = bson_get_monotonic_time();
+	new->what = new->text = (Text){0};
+	append_text(&new->what, name);
+	append_text(&new->what, " on \"");
+	append_text(&new->what, database);
+	append_text(&new->what, collection ? "." : "");
+	append_text(&new->what, collection ? collection : "");
+	append_text(&new->what, "\"");
 	if (is_shown(name))
-		describe_command(command, &running.text, &noperations);
+		noperations = describe_command(command, fields, &new->text);
 	if (noperations > 0)
 	{
 		char count[32];
 
 		snprintf(count, sizeof(count), ", %d operation%s", noperations,
 				 noperations == 1 ? "" : "s");
-		append_text(&running.what, count);
+		append_text(&new->what, count);
 	}
 }
 
@@ -304,33 +323,58 @@ mts_command_log_emit(int level, const char *message, const char *detail)
 
 /* Log the command that has ended. */
 static void
-log_end(int64 request_id, int64 usecs, const Text *outcome)
+log_end(MtsTicket ticket, const Text *outcome)
 {
 	char message[2 * sizeof(Text)];
 
-	if (!running.is_logged || running.request_id != request_id)
-		return;
-	running.is_logged = false;
-	snprintf(message, sizeof(message), "MongoDB %s, duration: %.3f ms, %s",
-			 running.what.data, usecs / 1000.0, outcome->data);
-	(void) mts_command_log_emit(LOG, message,
-								running.text.len > 0 ? running.text.data
-													 : NULL);
+	for (int i = 0; i < lengthof(running); i++)
+	{
+		Running *ended = &running[i];
+
+		if (ended->ticket != ticket)
+			continue;
+		ended->ticket = 0;
+		snprintf(message, sizeof(message), "MongoDB %s, duration: %.3f ms, %s",
+				 ended->what.data,
+				 (bson_get_monotonic_time() - ended->began) / 1000.0,
+				 outcome->data);
+		(void) mts_command_log_emit(LOG, message,
+									ended->text.len > 0 ? ended->text.data
+														: NULL);
+	}
+}
+
+/* Log a command that failed, and why. */
+static void
+log_failure(MtsTicket ticket, const bson_error_t *error)
+{
+	Text outcome = {0};
+
+	append_text(&outcome, "error: ");
+	append_text(&outcome, error->message);
+	log_end(ticket, &outcome);
 }
 
 /*
- * mts_command_log_succeeded
+ * mts_command_log_received
  *		Log a command that the server has answered, and how many documents it
- *		returned or changed.
+ *		returned or changed; or the error of one without a reply, or whose
+ *		reply says that it failed.
  */
 void
-mts_command_log_succeeded(const mongoc_apm_command_succeeded_t *event)
+mts_command_log_received(MtsTicket ticket, const bson_t *reply,
+						 const bson_error_t *error)
 {
-	const bson_t *reply = mongoc_apm_command_succeeded_get_reply(event);
 	Text outcome = {0};
 
-	if (!running.is_logged)
+	if (ticket == 0 || !mts_log_commands)
 		return;
+	if (!reply || (mts_document_number(reply, "ok") == 0 &&
+				   bson_has_field(reply, "errmsg")))
+	{
+		log_failure(ticket, error);
+		return;
+	}
 	append_count(&outcome, "documents",
 				 count_elements(reply, "cursor.firstBatch"));
 	append_count(&outcome, "documents",
@@ -342,25 +386,15 @@ mts_command_log_succeeded(const mongoc_apm_command_succeeded_t *event)
 				 count_elements(reply, "writeErrors"));
 	if (outcome.len == 0)
 		append_text(&outcome, "done");
-	log_end(mongoc_apm_command_succeeded_get_request_id(event),
-			mongoc_apm_command_succeeded_get_duration(event), &outcome);
+	log_end(ticket, &outcome);
 }
 
-/*
- * mts_command_log_failed
- *		Log a command that failed, and why.
- */
+/* mts_command_log_unanswered: log a command that gets no reply. */
 void
-mts_command_log_failed(const mongoc_apm_command_failed_t *event)
+mts_command_log_unanswered(MtsTicket ticket)
 {
 	Text outcome = {0};
-	bson_error_t error;
 
-	if (!running.is_logged)
-		return;
-	mongoc_apm_command_failed_get_error(event, &error);
-	append_text(&outcome, "error: ");
-	append_text(&outcome, error.message);
-	log_end(mongoc_apm_command_failed_get_request_id(event),
-			mongoc_apm_command_failed_get_duration(event), &outcome);
+	append_text(&outcome, "sent");
+	log_end(ticket, &outcome);
 }

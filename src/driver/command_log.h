@@ -5,15 +5,16 @@
 #ifndef MTS_COMMAND_LOG_H
 #define MTS_COMMAND_LOG_H
 
-#include "mongoc/mongoc.h"
+#include "driver/exchange.h"
 
 /* The setting mongo_ts_fdw.log_commands */
 extern bool mts_log_commands;
 
-extern void mts_command_log_started(const mongoc_apm_command_started_t *event);
-extern void
-mts_command_log_succeeded(const mongoc_apm_command_succeeded_t *event);
-extern void mts_command_log_failed(const mongoc_apm_command_failed_t *event);
+extern void mts_command_log_sent(MtsTicket ticket, const char *database,
+								 const bson_t *command, const bson_t *fields);
+extern void mts_command_log_received(MtsTicket ticket, const bson_t *reply,
+									 const bson_error_t *error);
+extern void mts_command_log_unanswered(MtsTicket ticket);
 extern bool mts_command_log_emit(int level, const char *message,
 								 const char *detail);
 

@@ -22,12 +22,15 @@
 #include "driver/command_log.h"
 #include "driver/comment.h"
 #include "driver/document.h"
-#include "driver/memory.h"
 #include "driver/report.h"
 #include "driver/stream.h"
+#include "driver/transaction.h"
 #include "driver/uri.h"
 
 #define DEFAULT_URI "mongodb://localhost:27017"
+
+/* The default of socketTimeoutMS, as in libmongoc */
+#define DEFAULT_SOCKET_MSECS 300000
 
 /* The options of a server and a user mapping that a connection needs */
 typedef struct Options
@@ -56,15 +59,6 @@ log_message(mongoc_log_level_t level, const char *domain, const char *message,
 	(void) mts_command_log_emit(DEBUG1, text, NULL);
 }
 
-static void
-command_started(const mongoc_apm_command_started_t *event)
-{
-	MtsConnection *connection = mongoc_apm_command_started_get_context(event);
-
-	connection->round_trips++;
-	mts_command_log_started(event);
-}
-
 /* Have the next call select its server anew. */
 static void
 server_changed(const mongoc_apm_server_changed_t *event)
@@ -87,10 +81,8 @@ server_changed(const mongoc_apm_server_changed_t *event)
 void
 mts_connection_set_deadline(MtsConnection *connection, int64 usecs)
 {
-	if (connection->wait.replies.nawaited > 0 && INTERRUPTS_CAN_BE_PROCESSED())
-		(void) mts_reply_receive(&connection->wait.replies);
-	if (connection->pins > 1 && INTERRUPTS_CAN_BE_PROCESSED())
-		mts_read_ahead_receive(&connection->wait.ahead);
+	if (INTERRUPTS_CAN_BE_PROCESSED())
+		mts_exchange_settle(&connection->exchange);
 	connection->wait.deadline = bson_get_monotonic_time() + usecs;
 }
 
@@ -119,7 +111,7 @@ bool
 mts_connection_is_lost(const MtsConnection *connection,
 					   const bson_error_t *error)
 {
-	return connection->wait.interrupted || connection->wait.replies.problem ||
+	return connection->wait.interrupted || connection->wait.problem ||
 		   error->domain == MONGOC_ERROR_STREAM ||
 		   error->domain == MONGOC_ERROR_PROTOCOL ||
 		   error->domain == MONGOC_ERROR_SERVER_SELECTION ||
@@ -127,147 +119,62 @@ mts_connection_is_lost(const MtsConnection *connection,
 			error->code <= MONGOC_ERROR_STREAM_NOT_ESTABLISHED);
 }
 
-/* ---- Orphans ------------------------------------------------------------ */
-
-/* A cursor or session that is open on a server that was lost or silent */
-typedef struct Orphan
-{
-	Oid serverid;
-	Oid mappingid;
-	char *database;
-	bson_t *kill_command;
-} Orphan;
-
-/* Those of this session; the server drops others when they have been idle */
-static Orphan orphans[16];
-static int norphans = 0;
-
-/*
- * mts_connection_add_orphan
- *		Have a command sent when the session uses the server again.
- *
- * The command is the caller's no longer.
- */
-void
-mts_connection_add_orphan(const MtsConnection *connection,
-						  const char *database, bson_t *kill_command)
-{
-	if (norphans == lengthof(orphans))
-	{
-		bson_destroy(kill_command);
-		return;
-	}
-	orphans[norphans++] = (Orphan){connection->serverid, connection->mappingid,
-								   bson_strdup(database), kill_command};
-}
-
-/*
- * mts_connection_orphan_session
- *		Have a session killed, and its transaction with it, when the server is
- *		used again.
- */
-void
-mts_connection_orphan_session(const MtsConnection *connection,
-							  const mongoc_client_session_t *session)
-{
-	bson_t *command = bson_new();
-
-	mts_template_fields(command, "{killSessions: [%o]}",
-						mongoc_client_session_get_lsid(session));
-	mts_connection_add_orphan(connection, "admin", command);
-}
-
-/*
- * mts_connection_kill_orphans
- *		Kill the orphans of a connection's server, until the deadline.
- *
- * One whose command fails stays if the connection is lost.  Otherwise it goes,
- * because it would delay each close from now on.
- */
-void
-mts_connection_kill_orphans(MtsConnection *connection, bool is_lost)
-{
-	for (int i = norphans - 1; i >= 0; i--)
-	{
-		Orphan *orphan = &orphans[i];
-
-		if (orphan->serverid != connection->serverid ||
-			orphan->mappingid != connection->mappingid)
-			continue;
-		if (!mongoc_client_command_simple(connection->client, orphan->database,
-										  orphan->kill_command, NULL, NULL,
-										  NULL) &&
-			is_lost)
-			return;
-		bson_free(orphan->database);
-		bson_destroy(orphan->kill_command);
-		*orphan = orphans[--norphans];
-	}
-}
-
-/*
- * mts_connection_prepare_write
- *		Kill the orphans, because a transaction of theirs locks its buckets.
- */
-void
-mts_connection_prepare_write(MtsConnection *connection)
-{
-	if (norphans == 0)
-		return;
-	mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
-	mts_connection_kill_orphans(connection, true);
-	if (mts_connection_clear_deadline(connection))
-		connection->invalid = true;
-}
-
 /* ---- Closing ------------------------------------------------------------ */
 
 /*
- * mts_connection_abort_transaction
- *		Abort the transaction that the server may have open.
- *
- * Otherwise its buckets would stay locked until the server's time limit ends
- * it.  A command of it that the server still executes ends first.  If the
- * server is lost or silent, the session of the transaction becomes an orphan.
- * Raises no error, and takes at most MTS_ABORT_TIME.
+ * mts_connection_append_lsid
+ *		Append the id of a session, which is made by its first use.
  */
 void
-mts_connection_abort_transaction(MtsConnection *connection)
+mts_connection_append_lsid(MtsLsid *lsid, const char *key, bson_t *fields)
 {
-	bson_t command = BSON_INITIALIZER;
-	bson_t opts = BSON_INITIALIZER;
-	bson_error_t error;
+	bson_t document;
 
-	if (connection->open_transaction == 0)
+	if (!lsid->is_used && !pg_strong_random(lsid->uuid, sizeof(lsid->uuid)))
 		return;
-	bson_append_int32(&command, "abortTransaction", -1, 1);
-	bson_append_int64(&command, "txnNumber", -1, connection->open_transaction);
-	bson_append_bool(&command, "autocommit", -1, false);
-	connection->open_transaction = 0;
-	mts_connection_set_deadline(connection, MTS_ABORT_TIME);
-	if (mongoc_client_session_append(connection->session, &opts, &error) &&
-		!mongoc_client_command_with_opts(connection->client, "admin", &command,
-										 NULL, &opts, NULL, &error) &&
-		mts_connection_is_lost(connection, &error))
-	{
-		mts_connection_orphan_session(connection, connection->session);
-		connection->invalid = true;
-	}
-	/* libmongoc would go on waiting for a silent server */
-	if (mts_connection_clear_deadline(connection))
-		connection->invalid = true;
-	bson_destroy(&opts);
+	lsid->is_used = true;
+	/* a random UUID, of version 4 */
+	lsid->uuid[6] = (lsid->uuid[6] & 0x0f) | 0x40;
+	lsid->uuid[8] = (lsid->uuid[8] & 0x3f) | 0x80;
+	bson_append_document_begin(fields, key, -1, &document);
+	bson_append_binary(&document, "id", -1, BSON_SUBTYPE_UUID, lsid->uuid,
+					   sizeof(lsid->uuid));
+	bson_append_document_end(fields, &document);
+}
+
+/* Have the server forget the sessions of a connection; do not wait for it. */
+static void
+end_sessions(MtsConnection *connection)
+{
+	MtsLsid *all[] = {&connection->reads,     &connection->xact,
+					  &connection->writes[0], &connection->writes[1],
+					  &connection->writes[2], &connection->writes[3]};
+	bson_t command = BSON_INITIALIZER, fields = BSON_INITIALIZER, list;
+	int n = 0;
+
+	bson_append_array_begin(&command, "endSessions", -1, &list);
+	for (int i = 0; i < lengthof(all); i++)
+		if (all[i]->is_used)
+			mts_connection_append_lsid(all[i], (char[]){'0' + n++, '\0'},
+									   &list);
+	bson_append_array_end(&command, &list);
+	bson_append_utf8(&command, "$db", -1, "admin", -1);
+	if (n > 0)
+		(void) mts_exchange_send_only(&connection->exchange,
+									  connection->primary.channel, &command,
+									  &fields);
+	bson_destroy(&fields);
 	bson_destroy(&command);
 }
 
 static void
 close_connection(MtsConnection *connection)
 {
-	mts_connection_abort_transaction(connection);
+	mts_transaction_abort(&connection->batch);
 	connections = list_delete_ptr(connections, connection);
 	mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
-	if (connection->session)
-		mongoc_client_session_destroy(connection->session);
+	end_sessions(connection);
+	mts_exchange_end(&connection->exchange);
 	if (connection->client)
 		mongoc_client_destroy(connection->client);
 	if (connection->comment)
@@ -294,7 +201,7 @@ abort_transactions(void)
 	ListCell *lc;
 
 	foreach (lc, connections)
-		mts_connection_abort_transaction(lfirst(lc));
+		mts_transaction_abort(&((MtsConnection *) lfirst(lc))->batch);
 }
 
 static void
@@ -324,7 +231,6 @@ at_transaction_end(XactEvent event, void *arg)
 			connection->invalid = true;
 	}
 	close_invalid();
-	mts_memory_release();
 }
 
 /* Handle a change of servers or user mappings; hash 0 means all of them. */
@@ -351,7 +257,6 @@ invalidate(Datum arg, int cacheid, uint32 hash)
 void
 mts_connection_init(void)
 {
-	mts_memory_init();
 	mongoc_init();
 	mongoc_log_set_handler(log_message, NULL);
 	RegisterXactCallback(at_transaction_end, NULL);
@@ -523,15 +428,17 @@ make_client(MtsConnection *connection, Oid userid)
 			psprintf("could not create a client for foreign server \"%s\"",
 					 server->servername),
 			&error);
+	connection->exchange.timeout =
+		mongoc_uri_get_option_as_int32(mongoc_client_get_uri(
+										   connection->client),
+									   MONGOC_URI_SOCKETTIMEOUTMS,
+									   DEFAULT_SOCKET_MSECS);
 	mongoc_client_set_error_api(connection->client,
 								MONGOC_ERROR_API_VERSION_2);
 	mongoc_client_set_appname(connection->client, "mongo_ts_fdw");
 	mongoc_client_set_stream_initiator(connection->client, mts_stream_open,
-									   &connection->wait);
+									   &connection->exchange);
 	callbacks = mongoc_apm_callbacks_new();
-	mongoc_apm_set_command_started_cb(callbacks, command_started);
-	mongoc_apm_set_command_succeeded_cb(callbacks, mts_command_log_succeeded);
-	mongoc_apm_set_command_failed_cb(callbacks, mts_command_log_failed);
 	mongoc_apm_set_server_changed_cb(callbacks, server_changed);
 	mongoc_client_set_apm_callbacks(connection->client, callbacks, connection);
 	mongoc_apm_callbacks_destroy(callbacks);
@@ -551,6 +458,8 @@ make_connection(Oid serverid, Oid mappingid, Oid userid)
 	connection->mapping_hash =
 		GetSysCacheHashValue1(USERMAPPINGOID, ObjectIdGetDatum(mappingid));
 	mts_wait_reset(&connection->wait);
+	connection->exchange.wait = &connection->wait;
+	connection->exchange.problem = &connection->wait.problem;
 	/*
 	 * in the list before the options are read, so that changes invalidate it
 	 */
@@ -681,7 +590,7 @@ mts_connection_unpin(MtsConnection *connection)
 {
 	connection->pins--;
 	if (connection->pins == 0)
-		mts_reply_forget(&connection->wait.replies);
+		mts_exchange_forget_all(&connection->exchange);
 	if (connection->invalid && connection->pins == 0 && !IsTransactionState())
 		close_connection(connection);
 }

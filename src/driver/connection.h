@@ -10,6 +10,7 @@
 
 #include "mongoc/mongoc.h"
 
+#include "driver/exchange.h"
 #include "driver/wait.h"
 
 /*
@@ -28,14 +29,38 @@
 typedef struct MtsServer
 {
 	uint32 id;            /* libmongoc's */
+	uint32 channel;       /* our number of the stream to it; see exchange.c */
 	bool is_mongodb;      /* not another server that speaks its protocol */
 	bool is_secondary;    /* of a replica set, when it was last asked */
 	bool is_replicated;   /* a member of a replica set, or a mongos */
 	bool retries_writes;  /* it recognises a write that it has done */
 	bool reads_snapshots; /* at a time of its cluster, in several reads */
 	bool has_transactions;
+	bool has_sessions;
 	bool accepts_comment; /* in each command */
 } MtsServer;
+
+/* The id of a session of MongoDB's; all zeros until it is used */
+typedef struct MtsLsid
+{
+	bool is_used;
+	uint8 uuid[16];
+} MtsLsid;
+
+/* A transaction of MongoDB; see transaction.c */
+typedef struct MtsTransaction
+{
+	struct MtsConnection *connection;
+	MtsLsid *lsid; /* the session that it is in */
+	int64 number;  /* there */
+	bool reads_snapshot;
+	const char *database;   /* that it writes to */
+	const char *collection; /* one of those that it writes to */
+	int ncommands;          /* that have been made, besides commits */
+	MtsTicket commit;       /* that was sent behind its commands, or 0 */
+	bool is_open;           /* on the server, perhaps */
+	bool is_in_doubt;       /* the server may still begin and commit it */
+} MtsTransaction;
 
 /*
  * A client of one foreign server and user mapping.  It is closed once it is
@@ -52,11 +77,14 @@ typedef struct MtsConnection
 	MtsServer primary;    /* the one selected last */
 	int64 primary_expiry; /* when it must be selected again, in monotonic
 						   * microseconds */
-	mongoc_client_session_t *session; /* of retryable writes, or NULL */
-	int64 txn_number;                 /* of the last one of these writes */
-	int64 open_transaction;           /* that the server may have open, or 0 */
-	bool lacks_collation;             /* the server refuses the option */
-	bool is_local;                    /* the servers are on this host */
+	MtsExchange exchange;
+	MtsLsid reads;           /* the session of commands without another one */
+	MtsLsid writes[4];       /* sessions of retryable writes */
+	MtsLsid xact;            /* the session of xact.c */
+	int64 txn_number;        /* the last one in any of these sessions */
+	MtsTransaction batch;    /* the last one of a bulk write */
+	bool lacks_collation;    /* the server refuses the option */
+	bool is_local;           /* the servers are on this host */
 	bool wants_snapshots;    /* the URI wants it, of each find by itself */
 	int64 round_trips;       /* commands sent since it was opened */
 	int pins;                /* cursors, writers and calls that use it */
@@ -77,16 +105,8 @@ extern bool mts_connection_is_local(Oid serverid);
 extern void mts_connection_pin(MtsConnection *connection);
 extern void mts_connection_unpin(MtsConnection *connection);
 extern List *mts_connection_list(void);
-extern void mts_connection_add_orphan(const MtsConnection *connection,
-									  const char *database,
-									  bson_t *kill_command);
-extern void
-mts_connection_orphan_session(const MtsConnection *connection,
-							  const mongoc_client_session_t *session);
-extern void mts_connection_kill_orphans(MtsConnection *connection,
-										bool is_lost);
-extern void mts_connection_prepare_write(MtsConnection *connection);
-extern void mts_connection_abort_transaction(MtsConnection *connection);
+extern void mts_connection_append_lsid(MtsLsid *lsid, const char *key,
+									   bson_t *fields);
 extern bool mts_connection_close(MtsConnection *connection);
 extern bool mts_connection_is_lost(const MtsConnection *connection,
 								   const bson_error_t *error);

@@ -12,9 +12,9 @@
  * writes while it is open.  PostgreSQL's cursors do not, so before each write
  * such a cursor is read to its end, into a spool.
  *
- * The commands are our own.  mongoc_collection_aggregate() mistakes the
- * namespace for the database, and refuses it, in libmongoc 1.30.4-1+deb13u3 of
- * Debian 13.
+ * The bytes of a batch are in a buffer of the cursor, where its documents are
+ * decoded.  Meanwhile the server makes the next batch.  If that one is lost,
+ * its cursor fails, since the server has left it behind.
  */
 #include "driver/cursor.h"
 
@@ -29,9 +29,11 @@
 #include "driver/command.h"
 #include "driver/comment.h"
 #include "driver/document.h"
+#include "driver/orphan.h"
 #include "driver/report.h"
 #include "driver/server_error.h"
 #include "driver/spool.h"
+#include "driver/topology.h"
 #include "driver/xact.h"
 
 /* A batch that follows another one has about as many bytes, at most. */
@@ -39,6 +41,9 @@
 
 /* From a server on this host, where it stays in the processor's cache */
 #define LOCAL_BATCH_BYTES (512 * 1024)
+
+/* The longest wait for a batch that lets us ask for the one after the next */
+#define SOON_USECS INT64CONST(100000)
 
 /* How long the server may plan a query for EXPLAIN, in milliseconds */
 #define OPTIONAL_EXPLAIN_MSECS 500
@@ -55,21 +60,29 @@ struct MtsCursor
 	bool compares_text;    /* its command does, byte by byte */
 	MtsSnapshot *snapshot; /* what it reads; NULL for the latest documents */
 	bool in_xact;          /* it reads what xact.c has written, if anything */
-	mongoc_client_session_t *xact;    /* that of xact.c, or NULL */
-	int xact_starts;                  /* when it was opened */
-	MtsAttempt attempt;               /* to get the first document */
-	mongoc_cursor_t *cursor;          /* NULL until the command is answered */
-	mongoc_client_session_t *session; /* of the command and the cursor */
-	bool has_begun;                   /* it has returned a document */
-	bool has_ended;                   /* the server has no more */
-	int batch_size;     /* of the current batch; 0 when the server chooses */
-	int next_size;      /* of the next one */
-	int64 documents;    /* of the batch that have been read */
-	int64 bytes;        /* of these */
-	bool reads_ahead;   /* the batches do not grow any more */
-	int lost;           /* wait.ahead.lost when it was opened */
-	int fetch_size;     /* the largest batch_size */
-	int64 *round_trips; /* the caller's counter, or NULL */
+	MtsTransaction *xact;  /* that of xact.c, or NULL */
+	int xact_starts;       /* when it was opened */
+	MtsAttempt attempt;    /* to get the first document */
+	bool is_open;          /* the command has been answered */
+	bool has_begun;        /* it has returned a document */
+	bool has_ended;        /* the server has no more */
+	int64 *round_trips;    /* the caller's counter, or NULL */
+
+	/* the batch that is read */
+	MtsReply reply;         /* its bytes; the next batch replaces them */
+	MtsElementCursor batch; /* its documents that follow */
+	bson_t *doc;            /* a view of the one that was returned last */
+	int batch_size;         /* 0 when the server chooses */
+	int64 documents;        /* that have been read */
+	int64 bytes;            /* of these */
+
+	/* the batches that follow */
+	int64 id;         /* the server's, or 0 if there are none */
+	char *source;     /* the collection that the server names with it */
+	int next_size;    /* of the next batch */
+	int fetch_size;   /* the largest one */
+	bool is_growing;  /* the sizes are not what they will be */
+	MtsTicket ticket; /* the next batch was asked for; or 0 */
 
 	/* of one that reads the transaction of xact.c */
 	dlist_node node;  /* in xact_cursors, while it is open */
@@ -84,30 +97,66 @@ static dlist_head xact_cursors = DLIST_STATIC_INIT(xact_cursors);
 
 /* ---- Closing ------------------------------------------------------------ */
 
-/* Close libmongoc's cursor; it becomes an orphan if its server is lost. */
-static void
+/*
+ * Make the command that closes a cursor on its server; NULL if the server has
+ * closed it with its transaction.
+ */
+static bson_t *
+make_kill(const MtsCursor *cursor)
+{
+	bson_t *command;
+
+	if (cursor->xact &&
+		cursor->xact_starts != mts_xact_starts(cursor->connection))
+		return NULL;
+	command = bson_new();
+	mts_template_fields(command, "{killCursors: %s, cursors: [%i]}",
+						cursor->source, cursor->id);
+	if (cursor->xact)
+		mts_transaction_append(cursor->xact, command);
+	return command;
+}
+
+/*
+ * Have the server close a cursor, without waiting for it.  The cursor becomes
+ * an orphan if the connection to its server is lost; returns false then.
+ */
+static bool
 close_on_server(MtsCursor *cursor)
 {
 	MtsConnection *connection = cursor->connection;
-	int64 id = mongoc_cursor_get_id(cursor->cursor);
-	bool is_lost;
+	bson_t *command = cursor->id != 0 ? make_kill(cursor) : NULL;
+	bool ok = !connection->invalid;
 
-	mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
-	mongoc_cursor_destroy(cursor->cursor);
-	is_lost = connection->invalid || mts_wait_is_over(&connection->wait) ||
-			  cursor->lost != connection->wait.ahead.lost;
-	if (id != 0 && is_lost)
-	{
-		bson_t *command = bson_new();
-
-		mts_template_fields(command, "{killCursors: %s, cursors: [%i]}",
-							cursor->collection, id);
-		mts_connection_add_orphan(connection, cursor->database, command);
-	}
-	mts_connection_kill_orphans(connection, is_lost);
-	/* libmongoc would go on waiting for a silent server */
+	if (!command)
+		return ok;
+	connection->wait.deadline = mts_wait_expiry(MTS_CLOSE_TIME / 1000);
+	ok = ok &&
+		 mts_command_send_only(&cursor->attempt, cursor->database, command);
 	if (mts_connection_clear_deadline(connection))
 		connection->invalid = true;
+	if (!ok)
+		mts_orphan_add(connection, mts_document_text(cursor->database),
+					   command);
+	else
+		bson_destroy(command);
+	return ok;
+}
+
+/* End the reading of a cursor; another one can be opened in its place. */
+static void
+end_reading(MtsCursor *cursor)
+{
+	MtsConnection *connection = cursor->connection;
+
+	if (!cursor->is_open)
+		return;
+	if (cursor->ticket != 0)
+		mts_exchange_forget(&connection->exchange, cursor->ticket);
+	mts_orphan_kill(connection, !close_on_server(cursor));
+	cursor->ticket = 0;
+	cursor->id = 0;
+	cursor->is_open = false;
 }
 
 /*
@@ -123,10 +172,9 @@ mts_cursor_close(MtsCursor *cursor)
 
 	if (!connection)
 		return;
-	if (cursor->cursor)
-		close_on_server(cursor);
-	if (cursor->session)
-		mongoc_client_session_destroy(cursor->session);
+	end_reading(cursor);
+	mts_wire_free(&cursor->reply);
+	bson_free(cursor->doc);
 	if (cursor->xact)
 		dlist_delete(&cursor->node);
 	mts_spool_close(&cursor->spool);
@@ -178,6 +226,7 @@ make_cursor(MtsConnection *connection, const char *database,
 	cursor->message = message;
 	cursor->attempt = mts_attempt_begin(connection, message, from);
 	cursor->command = mts_document_new();
+	cursor->is_growing = true;
 	cursor->closing.func = close_with_context;
 	cursor->closing.arg = cursor;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &cursor->closing);
@@ -338,42 +387,108 @@ reads_moment(const MtsCursor *cursor)
 }
 
 /*
- * Append the read concern that is not libmongoc's matter; false if there is
- * none.  A transaction has that of its first command.
+ * Append the read concern of a command that has another one than the URI says.
+ * A transaction has that of its first command.
  */
-static bool
+static void
 append_read_concern(const MtsCursor *cursor, bson_t *command)
 {
-	if (cursor->xact)
-		return true;
+	const mongoc_read_concern_t *concern =
+		mongoc_client_get_read_concern(cursor->connection->client);
+
+	if (cursor->xact || cursor->is_of_metadata)
+		return;
 	if (reads_moment(cursor))
 		mts_snapshot_append_concern(cursor->snapshot, cursor->connection,
 									command);
-	else if (cursor->connection->wants_snapshots && !cursor->is_of_metadata &&
+	else if (cursor->connection->wants_snapshots &&
 			 !mts_snapshot_is_refused(cursor->connection, cursor->database,
 									  cursor->collection))
 		mts_template_fields(command, "{readConcern: {level: 'snapshot'}}");
-	else
-		return false;
-	return true;
+	else if (!mongoc_read_concern_is_default(concern))
+		(void) mongoc_read_concern_append((mongoc_read_concern_t *) concern,
+										  command);
+}
+
+/* Make the command that opens a cursor at the server that was selected. */
+static bson_t *
+make_command(const MtsCursor *cursor)
+{
+	bson_t *command = bson_copy(cursor->command);
+
+	mts_document_adopt(command);
+	append_read_concern(cursor, command);
+	if (cursor->compares_text)
+		mts_attempt_append_collation(&cursor->attempt, command);
+	if (cursor->xact)
+		mts_transaction_append(cursor->xact, command);
+	return command;
+}
+
+/* Set an error: a reply is not what a cursor needs. */
+static bool
+refuse_reply(bson_error_t *error, const char *reason)
+{
+	bson_set_error(error, MONGOC_ERROR_CURSOR,
+				   MONGOC_ERROR_CURSOR_INVALID_CURSOR, "%s", reason);
+	return false;
+}
+
+/* Copy the collection that a namespace names, unless it is known. */
+static void
+set_source(MtsCursor *cursor, const MtsElement *namespace)
+{
+	size_t len;
+	const char *name = strchr(mts_element_text(namespace, &len), '.') + 1;
+
+	if (!cursor->source || strcmp(cursor->source, name) != 0)
+		cursor->source =
+			MemoryContextStrdup(GetMemoryChunkContext(cursor), name);
 }
 
 /*
- * Start the session of a cursor.  It has no causal consistency, by which
- * libmongoc would change a read concern of ours.
+ * Begin to read the batch of the reply that was received.  Returns false with
+ * the reason in *error if there is none.
  */
-static mongoc_client_session_t *
-start_session(const MtsConnection *connection, bson_error_t *error)
+static bool
+begin_batch(MtsCursor *cursor, bson_error_t *error)
 {
-	mongoc_session_opt_t *opts = mongoc_session_opts_new();
-	mongoc_client_session_t *session;
+	bson_t reply;
+	bson_iter_t found, field;
+	bool has_batch = false;
 
-	mongoc_session_opts_set_causal_consistency(opts, false);
-	session = mongoc_client_start_session(connection->client, opts, error);
-	mongoc_session_opts_destroy(opts);
-	if (session)
-		mts_snapshot_tell_time(connection, session);
-	return session;
+	cursor->id = 0;
+	cursor->documents = cursor->bytes = 0;
+	mts_wire_view(&cursor->reply, &reply);
+	if (!bson_iter_init_find(&found, &reply, "cursor") ||
+		!bson_iter_recurse(&found, &field))
+		return refuse_reply(error, "The reply to a query has no cursor.");
+	/* reply.c has checked the fields */
+	while (bson_iter_next(&field))
+	{
+		const char *key = bson_iter_key(&field);
+		MtsElement element = {.value = NULL};
+
+		if (strcmp(key, "id") == 0)
+			cursor->id = bson_iter_int64(&field);
+		else if (strcmp(key, "ns") == 0)
+		{
+			element.type = BSON_TYPE_UTF8;
+			element.value = field.raw + field.d1;
+			set_source(cursor, &element);
+		}
+		else if (strcmp(key, "firstBatch") == 0 ||
+				 strcmp(key, "nextBatch") == 0)
+		{
+			const uint8_t *data;
+			uint32_t len;
+
+			bson_iter_array(&field, &len, &data);
+			has_batch = mts_element_open(&cursor->batch, data, len);
+		}
+	}
+	return has_batch ||
+		   refuse_reply(error, "The reply to a query has no documents.");
 }
 
 /*
@@ -383,53 +498,25 @@ start_session(const MtsConnection *connection, bson_error_t *error)
 static bool
 send_command(MtsCursor *cursor, bson_error_t *error)
 {
-	mongoc_client_t *client = cursor->connection->client;
-	bson_t *command = bson_copy(cursor->command);
-	bson_t opts = BSON_INITIALIZER;
-	bson_t reply = BSON_INITIALIZER;
-	mongoc_read_prefs_t *prefs =
-		cursor->attempt.needs_primary
-			? mongoc_read_prefs_new(MONGOC_READ_PRIMARY)
-			: mongoc_read_prefs_copy(mongoc_client_get_read_prefs(client));
-	bool is_complete =
-		append_read_concern(cursor, command) || cursor->is_of_metadata;
-	const mongoc_client_session_t *session;
-	bool is_again = false;
-	bool ok;
+	MtsAttempt attempt = cursor->attempt;
+	MtsTicket ticket;
+	bson_t reply;
 
-	if (cursor->compares_text)
-		mts_attempt_append_collation(&cursor->attempt, command);
-	mts_comment_append(&cursor->attempt, command);
-	if (!cursor->session && !cursor->xact)
-		cursor->session = start_session(cursor->connection, error);
-	bson_append_int32(&opts, "serverId", -1,
-					  (int32) cursor->attempt.server.id);
-	session = cursor->xact ? cursor->xact : cursor->session;
-	ok = !session || mongoc_client_session_append(session, &opts, error);
-	if (ok && is_complete)
-		ok = mongoc_client_command_with_opts(client, cursor->database, command,
-											 prefs, &opts, &reply, error);
-	else if (ok)
-		ok = mongoc_client_read_command_with_opts(client, cursor->database,
-												  command, prefs, &opts,
-												  &reply, error);
-	if (ok && reads_moment(cursor))
-		is_again = !mts_snapshot_read_time(cursor->snapshot, &reply);
-	if (ok && !is_again)
+	mts_snapshot_tell_time(cursor->connection);
+	/* it has no write concern */
+	attempt.is_write = false;
+	attempt.in_transaction = cursor->xact != NULL;
+	do
 	{
-		if (cursor->batch_size > 0)
-			bson_append_int64(&opts, "batchSize", -1, cursor->batch_size);
-		/* this owns the reply */
-		cursor->cursor =
-			mongoc_cursor_new_from_command_reply_with_opts(client, &reply,
-														   &opts);
-	}
-	else
-		bson_destroy(&reply);
-	mongoc_read_prefs_destroy(prefs);
-	bson_destroy(&opts);
-	bson_destroy(command);
-	return is_again ? send_command(cursor, error) : ok;
+		if (!mts_command_submit(&attempt, mts_document_text(cursor->database),
+								make_command(cursor), &ticket, error) ||
+			!mts_command_receive(&attempt, ticket, &cursor->reply, error))
+			return false;
+		mts_wire_view(&cursor->reply, &reply);
+	} while (reads_moment(cursor) &&
+			 !mts_snapshot_read_time(cursor->snapshot, &reply));
+	cursor->is_open = begin_batch(cursor, error);
+	return cursor->is_open;
 }
 
 /*
@@ -526,7 +613,7 @@ join_xact(MtsCursor *cursor)
 		dlist_delete(&cursor->node);
 	cursor->xact = NULL;
 	if (cursor->in_xact)
-		cursor->xact = mts_xact_session(cursor->connection);
+		cursor->xact = mts_xact_transaction(cursor->connection);
 	if (!cursor->xact)
 		return;
 	dlist_push_tail(&xact_cursors, &cursor->node);
@@ -556,9 +643,7 @@ open_cursor(MtsCursor *cursor)
 	int tries = 0;
 	bool ok;
 
-	if (cursor->cursor)
-		mongoc_cursor_destroy(cursor->cursor);
-	cursor->cursor = NULL;
+	end_reading(cursor);
 	join_xact(cursor);
 	do
 	{
@@ -567,34 +652,82 @@ open_cursor(MtsCursor *cursor)
 	} while (!ok && should_open_again(cursor, ++tries, &error));
 	if (!ok)
 		report_failure(cursor, &error);
-	cursor->lost = cursor->connection->wait.ahead.lost;
 }
 
-/*
- * Count a document, the first one of a batch if is_first, and set the size of
- * the next batch by what the current one has shown.
- */
+/* Set the size of the next batch by what the current one has shown. */
 static void
-count_document(MtsCursor *cursor, const bson_t *doc, bool is_first)
+set_next_size(MtsCursor *cursor)
 {
 	int64 most = cursor->fetch_size;
 	int64 bytes =
 		cursor->connection->is_local ? LOCAL_BATCH_BYTES : BATCH_BYTES;
 
-	if (is_first)
-	{
-		cursor->batch_size = cursor->next_size;
-		cursor->documents = cursor->bytes = 0;
-	}
-	cursor->documents++;
-	cursor->bytes += doc->len;
-	if (cursor->batch_size == 0)
+	if (cursor->batch_size == 0 || cursor->documents == 0)
 		return;
 	most = Min(most, bytes * cursor->documents / cursor->bytes + 1);
 	cursor->next_size =
 		(int) Min((int64) cursor->batch_size * MTS_BATCH_GROWTH, most);
-	cursor->reads_ahead = cursor->next_size == most;
-	mongoc_cursor_set_batch_size(cursor->cursor, cursor->next_size);
+	cursor->is_growing = cursor->next_size < most;
+}
+
+/*
+ * Ask for the next batch.  Another call may have lost the connection, but the
+ * server has the cursor still.
+ */
+static bool
+ask(MtsCursor *cursor, bson_error_t *error)
+{
+	MtsConnection *connection = cursor->connection;
+	bson_t command = BSON_INITIALIZER;
+	bool ok;
+
+	if (!mts_exchange_is_usable(&connection->exchange,
+								cursor->attempt.server.channel) &&
+		!mts_topology_connect(connection, &cursor->attempt.server, error))
+		return false;
+
+	bson_append_int64(&command, "getMore", -1, cursor->id);
+	bson_append_utf8(&command, "collection", -1, cursor->source, -1);
+	if (cursor->next_size > 0)
+		bson_append_int64(&command, "batchSize", -1, cursor->next_size);
+	if (cursor->xact)
+		mts_transaction_append(cursor->xact, &command);
+	ok = mts_command_submit_more(&cursor->attempt,
+								 mts_document_text(cursor->database), &command,
+								 &cursor->ticket, error);
+	bson_destroy(&command);
+	return ok;
+}
+
+/*
+ * Receive the next batch, and have the server make the one after it while this
+ * one is decoded, if batches do not grow any more.  To close a cursor takes as
+ * long as the server takes for a batch, so one that took long is not followed
+ * by another one.
+ */
+static bool
+receive_batch(MtsCursor *cursor, bson_error_t *error)
+{
+	MtsConnection *connection = cursor->connection;
+	int64 began = bson_get_monotonic_time();
+	MtsTicket ticket;
+
+	set_next_size(cursor);
+	if (cursor->ticket == 0 && !ask(cursor, error))
+		return false;
+	ticket = cursor->ticket;
+	cursor->ticket = 0;
+	cursor->batch_size = cursor->next_size;
+	connection->round_trips++;
+	if (!mts_command_receive(&cursor->attempt, ticket, &cursor->reply,
+							 error) ||
+		!begin_batch(cursor, error))
+		return false;
+	if (cursor->id != 0 && !cursor->is_growing &&
+		bson_get_monotonic_time() - began <= SOON_USECS &&
+		mts_exchange_may_read_ahead(&connection->exchange))
+		(void) ask(cursor, error);
+	return true;
 }
 
 /*
@@ -604,33 +737,32 @@ count_document(MtsCursor *cursor, const bson_t *doc, bool is_first)
 static bool
 read_next(MtsCursor *cursor, const bson_t **doc, bson_error_t *error)
 {
-	bool failed = false;
-	int64 before = cursor->connection->round_trips;
+	MtsElement element;
 
-	mts_wait_reset(&cursor->connection->wait);
-	cursor->connection->wait.ahead.is_wanted = cursor->reads_ahead;
 	*doc = NULL;
 	/* a batch can be empty without being the last one */
-	while (!mongoc_cursor_next(cursor->cursor, doc) &&
-		   !(failed = mongoc_cursor_error(cursor->cursor, error)) &&
-		   mongoc_cursor_more(cursor->cursor))
-		;
-	if (!failed && cursor->lost != cursor->connection->wait.ahead.lost)
+	while (mts_element_next(&cursor->batch, &element) != MTS_NEXT_OK)
 	{
-		bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET,
-					   "The connection was lost while documents were read.");
-		return false;
+		if (cursor->id == 0)
+			return true;
+		mts_wait_reset(&cursor->connection->wait);
+		if (!receive_batch(cursor, error))
+			return false;
 	}
-	if (*doc)
-		count_document(cursor, *doc,
-					   cursor->connection->round_trips != before);
-	return !failed;
+	if (!cursor->doc)
+		cursor->doc = bson_malloc0(sizeof(bson_t));
+	/* reply.c has checked its length */
+	(void) bson_init_static(cursor->doc, element.value, element.size);
+	cursor->documents++;
+	cursor->bytes += element.size;
+	*doc = cursor->doc;
+	return true;
 }
 
 /*
  * Receive the next document from the server, or NULL at the end of the data.
  *
- * It belongs to libmongoc until the next call.
+ * It is a view of the batch until the next call.
  */
 static const bson_t *
 receive(MtsCursor *cursor)
@@ -639,7 +771,7 @@ receive(MtsCursor *cursor)
 	const bson_t *doc;
 	bson_error_t error;
 
-	if (!cursor->cursor)
+	if (!cursor->is_open)
 		open_cursor(cursor);
 	while (!read_next(cursor, &doc, &error))
 	{
@@ -747,7 +879,7 @@ mts_cursor_spool(const MtsConnection *connection)
 	{
 		MtsCursor *cursor = dlist_container(MtsCursor, node, iter.cur);
 
-		if (cursor->connection == connection && cursor->cursor &&
+		if (cursor->connection == connection && cursor->is_open &&
 			!cursor->has_ended && !cursor->is_spooled &&
 			cursor->xact_starts == mts_xact_starts(connection))
 			spool(cursor);
@@ -821,7 +953,7 @@ mts_cursor_try_explain(MtsConnection *connection, const char *database,
 									"maxTimeMS: %d}",
 									command, OPTIONAL_EXPLAIN_MSECS);
 		ok = mts_attempt_try_select_server(attempt, &error) &&
-			 mts_command_send(attempt, database, command, NULL, reply, &error);
+			 mts_command_send(attempt, database, command, reply, &error);
 	} while (!ok && mts_attempt_should_repeat(attempt, &error));
 	mts_attempt_end_optional(attempt, ok, &error);
 	mts_cursor_close(cursor);
@@ -865,8 +997,7 @@ read_names(MtsCursor *cursor, List **names, bson_error_t *error)
 			return true;
 		if (!name)
 		{
-			cursor->connection->wait.replies.problem =
-				"a collection has no name";
+			cursor->connection->wait.problem = "a collection has no name";
 			return false;
 		}
 		*names =

@@ -1,31 +1,22 @@
 /*
  * reply.c
- *		A stream that refuses malformed replies before libmongoc reads them.
+ *		Refuse malformed replies before they are read.
  *
- * This file exists because libmongoc trusts replies too much.  Its versions
- * 1.23 to 2.5 accept the reply to another request, and so return other rows.
- * They end a batch without an error at an element that is not a document.
- * They abort the backend if the length of a document in a batch is wrong, if a
- * cursor does not name its collection, or if an error has code 0.  1.23 also
- * reads and writes outside a message whose length, flags, opcode or document
- * is wrong.
- *
- * test/t/fake.pl has these cases.  The checks can go when all supported
- * versions of libmongoc make them.
+ * The replies to our commands are checked where they are received (wire.c).
+ * Those to libmongoc's own, which are hello, logins and pings, are checked
+ * because libmongoc trusts replies too much.  Its versions 1.23 to 2.5 accept
+ * the reply to another request.  They abort the backend if an error has code
+ * 0, and 1.23 also reads and writes outside a message whose length, flags,
+ * opcode or document is wrong.  test/t/fake.pl has these cases.
  *
  * libmongoc reads the length of a message and then the rest of it, so the rest
  * is checked in libmongoc's memory.  A malformed reply fails the connection.
  * The documents of a batch are checked when they are unfolded.  Compressed
- * replies are not checked.
+ * replies to libmongoc's own commands are not checked.
  *
  * libmongoc also does what a server asks for, for as long as that takes, and
  * deaf to interrupts: it hashes a password a billion times, or copies what it
  * knows of a thousand members for each of them.  Such replies are refused.
- *
- * libmongoc waits for the reply to each command.  So that the backend can work
- * while the server writes, libmongoc gets {ok: 1} as soon as a certain
- * command is sent.  The true reply is read when it is asked for, or before the
- * next request is sent, unless that is such a command, too.
  */
 #include "driver/reply.h"
 
@@ -34,7 +25,6 @@
 
 #include "core/bson/element.h"
 
-#define MAX_LENGTH (64 * 1024 * 1024) /* a message of MongoDB has 48 MB */
 #define REST_MSECS 10000 /* for the rest of a message, if libmongoc polls */
 
 /* The most members of a replica set; MongoDB allows 50 */
@@ -43,47 +33,8 @@
 /* The most iterations of SCRAM; MongoDB's default is 15,000 */
 #define MAX_ITERATIONS 1000000
 
-/* libmongoc leaves the numbers from 100 on to others. */
-#define STREAM_TYPE 1001
-
-#define OP_REPLY 1
-#define OP_QUERY 2004
-#define OP_COMPRESSED 2012
-#define OP_MSG 2013
-
-/*
- * A message begins with its length, its id, the id of the request that it
- * answers, and its opcode, all little-endian.
- */
 #define LENGTH sizeof(uint32_t)
-#define HEADER (4 * LENGTH)
-
-/* The beginning of an OP_MSG whose first section has a command */
-typedef struct Request
-{
-	uint32_t header[4];
-	uint8_t between[10]; /* flags, section, length, and type of the element */
-	char command[38];    /* the name of the element, perhaps cut */
-} Request;
-
-typedef struct Stream
-{
-	mongoc_stream_t base; /* must be first */
-	mongoc_stream_t *inner;
-	MtsReplies *replies;
-	bool may_compress;   /* the client has offered compression */
-	uint32_t request[4]; /* the header of the last request */
-	uint32_t reply[4];   /* the header of its reply */
-	size_t read;         /* bytes of the reply's length that were read */
-	uint32_t early[MTS_MAX_EARLY][4]; /* of requests without a reply yet */
-	int nearly;
-	int32_t timeout; /* of reading a late reply */
-	bool is_broken;  /* a late reply could not be read */
-} Stream;
-
-/* What libmongoc gets: no flags, one section, {ok: 1} */
-static const uint8_t done[] = {0,  0,   0,   0, 0, 13, 0, 0, 0,
-							   16, 'o', 'k', 0, 1, 0,  0, 0, 0};
+#define HEADER sizeof(MtsHeader)
 
 /* Tell whether a text is "database.collection". */
 static bool
@@ -250,20 +201,26 @@ is_reply(const MtsElement *element)
 	return ok && next == MTS_NEXT_END;
 }
 
-/* Return why a reply with this body is malformed, or NULL. */
-static const char *
-find_problem(const Stream *stream, const uint8_t *body, size_t size)
+/*
+ * mts_reply_problem
+ *		Return why a reply to a request is malformed, or NULL.
+ *
+ * The body follows the header.  A compressed reply passes if that may be.
+ */
+const char *
+mts_reply_problem(const MtsHeader *request, const MtsHeader *reply,
+				  const uint8_t *body, size_t size, bool may_compress)
 {
-	bool is_query = stream->request[3] == BSON_UINT32_TO_LE(OP_QUERY);
+	bool is_query = request->opcode == BSON_UINT32_TO_LE(MTS_OP_QUERY);
 	size_t fields = is_query ? 20 : 5;
 	MtsElement document;
 
-	if (stream->reply[2] != stream->request[1])
+	if (reply->answers != request->id)
 		return "it answers another request";
-	if (stream->may_compress &&
-		stream->reply[3] == BSON_UINT32_TO_LE(OP_COMPRESSED))
+	if (may_compress && reply->opcode == BSON_UINT32_TO_LE(MTS_OP_COMPRESSED))
 		return NULL;
-	if (stream->reply[3] != BSON_UINT32_TO_LE(is_query ? OP_REPLY : OP_MSG))
+	if (reply->opcode !=
+		BSON_UINT32_TO_LE(is_query ? MTS_OP_REPLY : MTS_OP_MSG))
 		return "it has another opcode than the reply to its request";
 	/* an OP_REPLY has one document; an OP_MSG no flags and one section */
 	if (size < fields || (is_query ? memcmp(body + 16, "\1\0\0\0", 4)
@@ -273,278 +230,85 @@ find_problem(const Stream *stream, const uint8_t *body, size_t size)
 	return is_reply(&document) ? NULL : "its document is malformed";
 }
 
-static ssize_t
-refuse(Stream *stream, const char *problem)
-{
-	stream->replies->problem = problem;
-	errno = EBADMSG;
-	return -1;
-}
-
-/* ---- Late replies ------------------------------------------------------- */
-
-/* Tell libmongoc that the last request is done; it reads the length first. */
-static ssize_t
-read_done(Stream *stream, uint8_t *into, size_t size, int32_t timeout)
-{
-	uint32_t header[4] = {BSON_UINT32_TO_LE(HEADER + sizeof(done)), 0,
-						  stream->request[1], BSON_UINT32_TO_LE(OP_MSG)};
-	uint8_t message[HEADER + sizeof(done)];
-
-	memcpy(message, header, HEADER);
-	memcpy(message + HEADER, done, sizeof(done));
-	if (size > sizeof(message) - stream->read)
-		return refuse(stream, "it was not read as a whole");
-	memcpy(into, message + stream->read, size);
-	stream->read = (stream->read + size) % sizeof(message);
-	stream->timeout = timeout;
-	return size;
-}
-
-/* Read a reply that libmongoc believes it has. */
-static bool
-receive_one(Stream *stream)
-{
-	MtsReplies *replies = stream->replies;
-	MtsLateReply *late = &replies->late[replies->nlate];
-	const char *problem = NULL;
-	uint32_t size = 0;
-
-	if (mongoc_stream_read(stream->inner, stream->reply, HEADER, HEADER,
-						   stream->timeout) != HEADER)
-		return false;
-	size = BSON_UINT32_FROM_LE(stream->reply[0]);
-	if (size <= HEADER || size > MAX_LENGTH)
-		return refuse(stream, "it has a wrong length") > 0;
-	late->size = size - HEADER;
-	late->body = bson_malloc(late->size);
-	if (mongoc_stream_read(stream->inner, late->body, late->size, late->size,
-						   stream->timeout) == (ssize_t) late->size)
-	{
-		problem = find_problem(stream, late->body, late->size);
-		if (!problem && replies->nlate < replies->nawaited)
-		{
-			replies->nlate++;
-			return true;
-		}
-	}
-	else
-		problem = "";
-	bson_free(late->body);
-	if (problem && *problem)
-		(void) refuse(stream, problem);
-	return !problem;
-}
-
-/* Read the replies that libmongoc believes it has. */
-static void
-receive(Stream *stream)
-{
-	stream->replies->pending = NULL;
-	for (int i = 0; i < stream->nearly && !stream->is_broken; i++)
-	{
-		memcpy(stream->request, stream->early[i], HEADER);
-		stream->is_broken = !receive_one(stream);
-	}
-	stream->nearly = 0;
-}
+/* ---- What libmongoc reads ----------------------------------------------- */
 
 /*
- * mts_reply_receive
- *		Read the replies to early commands, unless they have been read already.
- *
- * Returns false when the next one is lost; a reason may be in
- * replies->problem.
- */
-bool
-mts_reply_receive(MtsReplies *replies)
-{
-	if (replies->pending)
-		receive((Stream *) replies->pending);
-	return replies->nlate > 0;
-}
-
-/*
- * mts_reply_next
- *		Return the next reply that was received; the caller frees it.
- */
-MtsLateReply
-mts_reply_next(MtsReplies *replies)
-{
-	MtsLateReply late = replies->late[0];
-
-	replies->nlate--;
-	replies->nawaited--;
-	memmove(replies->late, replies->late + 1,
-			replies->nlate * sizeof(MtsLateReply));
-	return late;
-}
-
-/*
- * mts_reply_forget
- *		Free the replies to early commands, which nobody asks for any more.
+ * mts_reply_begin
+ *		Record the header of a request of libmongoc's, if the data that it
+ *		writes begin with one.
  */
 void
-mts_reply_forget(MtsReplies *replies)
+mts_reply_begin(MtsReplyReader *reader, const mongoc_iovec_t *iov,
+				size_t iovcnt)
 {
-	while (replies->nlate > 0)
-		bson_free(replies->late[--replies->nlate].body);
-	replies->nawaited = 0;
-}
-
-/* ---- The stream --------------------------------------------------------- */
-
-static ssize_t
-reply_readv(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
-			size_t min_bytes, int32_t timeout)
-{
-	Stream *stream = (Stream *) base;
-	uint8_t *into = iov[0].iov_base;
-	size_t size = iov[0].iov_len;
-	bool is_rest = stream->read == LENGTH;
-	size_t left = is_rest ? BSON_UINT32_FROM_LE(stream->reply[0]) - LENGTH
-						  : LENGTH - stream->read;
-	const char *problem;
-	ssize_t n;
-
-	if (stream->replies->pending == base && iovcnt == 1)
-		return read_done(stream, into, size, timeout);
-	if (iovcnt != 1 ||
-		(is_rest ? size != left || size < HEADER - LENGTH : size > left))
-		return refuse(stream, "it was not read as a whole");
-	/*
-	 * Where libmongoc polls, it reads with a timeout of 0.  That stays for the
-	 * length, because TLS would take 1 ms for an elapsed timeout.
-	 */
-	n = mongoc_stream_read(stream->inner, into, size,
-						   is_rest ? size : min_bytes,
-						   is_rest && timeout == 0 ? REST_MSECS : timeout);
-	if (n > 0 && !is_rest)
-	{
-		memcpy((uint8_t *) stream->reply + stream->read, into, n);
-		stream->read += n;
-		if (stream->read == LENGTH &&
-			BSON_UINT32_FROM_LE(stream->reply[0]) > MAX_LENGTH)
-			return refuse(stream, "it is too long");
-	}
-	if (n <= 0 || !is_rest)
-		return n;
-	if ((size_t) n < size)
-		return 0; /* the connection was lost */
-	stream->read = 0;
-	memcpy(stream->reply + 1, into, HEADER - LENGTH);
-	problem =
-		find_problem(stream, into + HEADER - LENGTH, size + LENGTH - HEADER);
-	return problem ? refuse(stream, problem) : n;
-}
-
-/*
- * Record the header of a request, if the data written begin with one.  The
- * reply to the early command is not waited for.
- */
-static ssize_t
-reply_writev(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
-			 int32_t timeout)
-{
-	Stream *stream = (Stream *) base;
-	MtsReplies *replies = stream->replies;
-	Request request = {{0}};
+	MtsHeader request;
 	size_t have = 0;
 	size_t total = 0;
-	bool is_early;
-	ssize_t sent;
 
 	for (size_t i = 0; i < iovcnt; i++)
 	{
-		size_t n = BSON_MIN(iov[i].iov_len, sizeof(request) - 1 - have);
+		size_t n = BSON_MIN(iov[i].iov_len, HEADER - have);
 
 		memcpy((uint8_t *) &request + have, iov[i].iov_base, n);
 		have += n;
 		total += iov[i].iov_len;
 	}
-	is_early = replies->early && !stream->may_compress &&
-			   request.header[3] == BSON_UINT32_TO_LE(OP_MSG) &&
-			   strcmp(request.command, replies->early) == 0 &&
-			   /* one before it has its reply, or is on its way in here */
-			   replies->nawaited == replies->nlate + stream->nearly;
-	if (replies->pending == base && !is_early)
-		receive(stream);
-	if (stream->is_broken)
-	{
-		errno = EPIPE;
-		return -1;
-	}
-	if (have >= HEADER && BSON_UINT32_FROM_LE(request.header[0]) == total)
-		memcpy(stream->request, request.header, HEADER);
-	sent = mongoc_stream_writev(stream->inner, iov, iovcnt, timeout);
-	if (is_early && sent == (ssize_t) total)
-	{
-		replies->pending = base;
-		replies->nawaited++;
-		memcpy(stream->early[stream->nearly++], request.header, HEADER);
-		replies->early = NULL;
-	}
-	return sent;
+	if (have == HEADER && BSON_UINT32_FROM_LE(request.length) == total)
+		reader->request = request;
 }
 
-static void
-reply_destroy(mongoc_stream_t *base)
+static ssize_t
+refuse(const char **problem, const char *reason)
 {
-	Stream *stream = (Stream *) base;
-
-	if (stream->replies->pending == base)
-		stream->replies->pending = NULL;
-	mongoc_stream_destroy(stream->inner);
-	bson_free(base);
-}
-
-static mongoc_stream_t *
-reply_get_base_stream(mongoc_stream_t *base)
-{
-	return ((Stream *) base)->inner;
-}
-
-static bool
-reply_check_closed(mongoc_stream_t *base)
-{
-	return mongoc_stream_check_closed(((Stream *) base)->inner);
-}
-
-static bool
-reply_timed_out(mongoc_stream_t *base)
-{
-	return mongoc_stream_timed_out(((Stream *) base)->inner);
-}
-
-static bool
-reply_should_retry(mongoc_stream_t *base)
-{
-	return mongoc_stream_should_retry(((Stream *) base)->inner);
+	*problem = reason;
+	errno = EBADMSG;
+	return -1;
 }
 
 /*
- * mts_reply_stream
- *		Make a stream over another one, which it owns; libmongoc destroys it.
+ * mts_reply_readv
+ *		Read from a stream for libmongoc, and check each message.
  *
- * replies->problem is set when a reply is refused.  replies must outlive the
- * stream.
+ * When a reply is refused, the reason is in *problem, and the read fails.
  */
-mongoc_stream_t *
-mts_reply_stream(mongoc_stream_t *inner, MtsReplies *replies,
-				 bool may_compress)
+ssize_t
+mts_reply_readv(MtsReplyReader *reader, mongoc_stream_t *stream,
+				mongoc_iovec_t *iov, size_t iovcnt, size_t min_bytes,
+				int32_t timeout, const char **problem)
 {
-	Stream *stream = bson_malloc0(sizeof(Stream));
+	uint8_t *into = iov[0].iov_base;
+	size_t size = iov[0].iov_len;
+	MtsHeader *reply = &reader->reply;
+	bool is_rest = reader->read == LENGTH;
+	size_t left = is_rest ? BSON_UINT32_FROM_LE(reply->length) - LENGTH
+						  : LENGTH - reader->read;
+	const char *reason;
+	ssize_t n;
 
-	stream->base.type = STREAM_TYPE;
-	stream->base.destroy = reply_destroy;
-	stream->base.readv = reply_readv;
-	stream->base.writev = reply_writev;
-	stream->base.get_base_stream = reply_get_base_stream;
-	stream->base.check_closed = reply_check_closed;
-	stream->base.timed_out = reply_timed_out;
-	stream->base.should_retry = reply_should_retry;
-	stream->inner = inner;
-	stream->replies = replies;
-	stream->may_compress = may_compress;
-	return &stream->base;
+	if (iovcnt != 1 ||
+		(is_rest ? size != left || size < HEADER - LENGTH : size > left))
+		return refuse(problem, "it was not read as a whole");
+	/*
+	 * Where libmongoc polls, it reads with a timeout of 0.  That stays for the
+	 * length, because TLS would take 1 ms for an elapsed timeout.
+	 */
+	n = mongoc_stream_read(stream, into, size, is_rest ? size : min_bytes,
+						   is_rest && timeout == 0 ? REST_MSECS : timeout);
+	if (n > 0 && !is_rest)
+	{
+		memcpy((uint8_t *) reply + reader->read, into, n);
+		reader->read += n;
+		if (reader->read == LENGTH &&
+			BSON_UINT32_FROM_LE(reply->length) > MTS_MAX_MESSAGE)
+			return refuse(problem, "it is too long");
+	}
+	if (n <= 0 || !is_rest)
+		return n;
+	if ((size_t) n < size)
+		return 0; /* the connection was lost */
+	reader->read = 0;
+	memcpy(&reply->id, into, HEADER - LENGTH);
+	reason = mts_reply_problem(&reader->request, reply, into + HEADER - LENGTH,
+							   size + LENGTH - HEADER, reader->may_compress);
+	return reason ? refuse(problem, reason) : n;
 }

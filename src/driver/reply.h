@@ -1,40 +1,47 @@
 /*
  * reply.h
- *		A stream that refuses malformed replies.
+ *		Refuse malformed replies before they are read.
  */
 #ifndef MTS_REPLY_H
 #define MTS_REPLY_H
 
 #include "mongoc/mongoc.h"
 
-/* The most commands that seem to be done while they are not */
-#define MTS_MAX_EARLY 2
+/* The most bytes of a message; MongoDB allows 48 MB */
+#define MTS_MAX_MESSAGE (64 * 1024 * 1024)
 
-/* A reply behind its header; malloc'd */
-typedef struct MtsLateReply
+#define MTS_OP_REPLY 1
+#define MTS_OP_QUERY 2004
+#define MTS_OP_COMPRESSED 2012
+#define MTS_OP_MSG 2013
+
+/* The beginning of a message, little-endian */
+typedef struct MtsHeader
 {
-	uint8_t *body;
-	size_t size;
-} MtsLateReply;
+	uint32_t length;  /* of the message, with the header */
+	uint32_t id;      /* of the message */
+	uint32_t answers; /* the id of the request */
+	uint32_t opcode;
+} MtsHeader;
 
-/* The replies of one client; its connection owns this. */
-typedef struct MtsReplies
+/* What libmongoc reads from a stream, message by message */
+typedef struct MtsReplyReader
 {
-	const char *problem;      /* why a reply was refused, or NULL */
-	const char *early;        /* the name of the command that seems to be done
-							   * when it is sent, or NULL */
-	mongoc_stream_t *pending; /* with replies that are still to be read, or
-							   * NULL */
-	int nawaited;             /* replies that somebody will ask for */
-	int nlate;                /* of these, how many have been read */
-	MtsLateReply late[MTS_MAX_EARLY]; /* they, oldest first */
-} MtsReplies;
+	bool may_compress; /* the client has offered compression */
+	MtsHeader request; /* of the last request */
+	MtsHeader reply;   /* of its reply */
+	size_t read;       /* bytes of the reply's length that were read */
+} MtsReplyReader;
 
-extern mongoc_stream_t *mts_reply_stream(mongoc_stream_t *inner,
-										 MtsReplies *replies,
-										 bool may_compress);
-extern bool mts_reply_receive(MtsReplies *replies);
-extern MtsLateReply mts_reply_next(MtsReplies *replies);
-extern void mts_reply_forget(MtsReplies *replies);
+extern const char *mts_reply_problem(const MtsHeader *request,
+									 const MtsHeader *reply,
+									 const uint8_t *body, size_t size,
+									 bool may_compress);
+extern void mts_reply_begin(MtsReplyReader *reader, const mongoc_iovec_t *iov,
+							size_t iovcnt);
+extern ssize_t mts_reply_readv(MtsReplyReader *reader, mongoc_stream_t *stream,
+							   mongoc_iovec_t *iov, size_t iovcnt,
+							   size_t min_bytes, int32_t timeout,
+							   const char **problem);
 
 #endif /* MTS_REPLY_H */

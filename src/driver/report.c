@@ -144,11 +144,11 @@ mts_report_failure(MtsConnection *connection, const char *message,
 				(errcode(ERRCODE_QUERY_CANCELED),
 				 errmsg("canceling statement while waiting for MongoDB")));
 	}
-	if (wait->replies.problem)
+	if (wait->problem)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROTOCOL_VIOLATION), errmsg("%s", message),
 				 errdetail("The server's reply is malformed: %s.",
-						   wait->replies.problem)));
+						   wait->problem)));
 	ereport(ERROR, (errcode(class.sqlstate), errmsg("%s", message),
 					errdetail("%s", mts_report_detail(connection, error)),
 					class.hint ? errhint("%s", class.hint) : 0));

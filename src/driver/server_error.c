@@ -13,6 +13,7 @@
 #include "driver/server_error.h"
 
 #include "compat.h"
+#include "driver/connection.h"
 
 #define INDEX_CONFLICT_HINT \
 	"Drop the index that has the same name or fields. To keep its options, " \

@@ -5,7 +5,11 @@
 #ifndef MTS_SERVER_ERROR_H
 #define MTS_SERVER_ERROR_H
 
-#include "driver/connection.h"
+#include "postgres.h"
+
+#include "bson/bson.h"
+
+struct MtsConnection;
 
 /* Codes that other files name */
 #define MTS_CODE_UNAUTHORIZED 13
@@ -77,9 +81,9 @@ typedef struct MtsServerError
 
 extern MtsServerError mts_server_error(uint32 code);
 extern MtsDecision mts_server_error_decide_code(uint32 code, MtsPhase phase);
-extern MtsDecision mts_server_error_decide(const MtsConnection *connection,
-										   const bson_error_t *error,
-										   MtsPhase phase);
+extern MtsDecision
+mts_server_error_decide(const struct MtsConnection *connection,
+						const bson_error_t *error, MtsPhase phase);
 
 /* Tell whether a call that failed may have been done, wholly or in part. */
 static inline bool

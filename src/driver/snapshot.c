@@ -352,21 +352,18 @@ mts_snapshot_end_write(const MtsConnection *connection, const bson_t *reply)
 
 /*
  * mts_snapshot_tell_time
- *		Have the commands of a session tell the server the time of the last
+ *		Have the commands of a connection tell the server the time of the last
  *		write, which another member may not know yet.
  *
- * libmongoc tells the times that it has seen, but it has not seen the replies
- * to writes that seemed done when they were sent (command.c).
+ * Another connection may have written.
  */
 void
-mts_snapshot_tell_time(const MtsConnection *connection,
-					   mongoc_client_session_t *session)
+mts_snapshot_tell_time(MtsConnection *connection)
 {
 	const Clock *clock = clock_of(connection->serverid);
 
 	if (clock->signed_time && clock->hosts == hash_hosts(connection))
-		mongoc_client_session_advance_cluster_time(session,
-												   clock->signed_time);
+		mts_exchange_advance_time(&connection->exchange, clock->signed_time);
 }
 
 /* ---- Refusals ----------------------------------------------------------- */

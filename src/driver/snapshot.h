@@ -22,8 +22,7 @@ extern bool mts_snapshot_read_time(MtsSnapshot *snapshot, const bson_t *reply);
 extern void mts_snapshot_begin_write(const MtsConnection *connection);
 extern void mts_snapshot_end_write(const MtsConnection *connection,
 								   const bson_t *reply);
-extern void mts_snapshot_tell_time(const MtsConnection *connection,
-								   mongoc_client_session_t *session);
+extern void mts_snapshot_tell_time(MtsConnection *connection);
 extern bool mts_snapshot_is_refused(const MtsConnection *connection,
 									const char *database,
 									const char *collection);

@@ -15,13 +15,14 @@
  * stream fails, and the call is repeated or ends as after a lost connection.
  * A slow query is not cut, because its server answers others.
  */
+#include "postgres.h"
+
 #include "driver/stream.h"
 
 #include <errno.h>
 #include <poll.h>
 
-#include "driver/read_ahead.h"
-#include "driver/reply.h"
+#include "driver/exchange.h"
 #include "driver/wait.h"
 
 /* The milliseconds that a read may wait for data that poll() has announced */
@@ -49,7 +50,7 @@
 typedef struct Stream
 {
 	mongoc_stream_t base;   /* must be first */
-	mongoc_stream_t *inner; /* NULL when no connection could be made */
+	mongoc_stream_t *inner; /* NULL without a connection */
 	MtsWait *wait;
 	const mongoc_uri_t *uri; /* the client's */
 	char host[BSON_HOST_NAME_MAX + 7];
@@ -154,13 +155,14 @@ is_abandoned(const Stream *stream)
 	mongoc_client_t *client = uri ? mongoc_client_new_from_uri(uri) : NULL;
 	mongoc_server_description_t *primary = NULL;
 	MtsWait wait = {0};
+	MtsExchange exchange = {.wait = &wait, .problem = &wait.problem};
 	bson_error_t error;
 	bool result;
 
 	mts_wait_reset(&wait);
 	if (client)
 	{
-		mongoc_client_set_stream_initiator(client, mts_stream_open, &wait);
+		mongoc_client_set_stream_initiator(client, mts_stream_open, &exchange);
 		primary = mongoc_client_select_server(client, true, NULL, &error);
 	}
 	result = primary && is_unheard(client, stream->host);
@@ -388,6 +390,23 @@ stream_destroy(mongoc_stream_t *base)
 	if (stream->inner)
 		mongoc_stream_destroy(stream->inner);
 	bson_free(stream);
+}
+
+/*
+ * mts_stream_shut
+ *		Close the connection of a stream that has no TLS.
+ *
+ * The stream fails from then on, as one does whose connection could not be
+ * made.
+ */
+void
+mts_stream_shut(mongoc_stream_t *root)
+{
+	Stream *stream = (Stream *) root;
+
+	if (stream->inner)
+		mongoc_stream_destroy(stream->inner);
+	stream->inner = NULL;
 }
 
 static int
@@ -636,14 +655,15 @@ is_only_host(const mongoc_uri_t *uri, const mongoc_host_list_t *host)
 
 /*
  * Connect to a host, over TLS where the URI says so.  Returns NULL with the
- * reason in *error when no connection can be made.
+ * reason in *error when no connection can be made.  *root is the stream below
+ * TLS.
  *
  * libmongoc connects to one member after another.  A silent one would delay
  * the scan, so each of several gets only the time of wait->patience.
  */
 static mongoc_stream_t *
 connect_host(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
-			 MtsWait *wait, bson_error_t *error)
+			 MtsWait *wait, mongoc_stream_t **root, bson_error_t *error)
 {
 	int32 timeout =
 		mongoc_uri_get_option_as_int32(uri, MONGOC_URI_CONNECTTIMEOUTMS,
@@ -663,7 +683,7 @@ connect_host(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
 				 : connect_tcp(host, wait, expiry, error, &problem);
 	if (socket)
 	{
-		stream = wrap_socket(socket, uri, host, wait);
+		stream = *root = wrap_socket(socket, uri, host, wait);
 		expiry = mts_wait_expiry(timeout);
 		if (mongoc_uri_get_tls(uri))
 			stream = start_tls(uri, host, stream, timeout, error);
@@ -681,27 +701,30 @@ connect_host(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
  * mts_stream_open
  *		Connect to a host; a mongoc_stream_initiator_t.
  *
- * arg is the client's MtsWait, which outlives the stream.  When no connection
- * can be made, the reason is appended to its refusals, and the stream fails as
- * soon as it is used.  The result is never NULL, because libmongoc up to 1.24
- * then locks a mutex twice and hangs for ever (CDRIVER-4666).
+ * arg is the client's MtsExchange, which outlives the stream.  When no
+ * connection can be made, the reason is appended to the refusals of its wait,
+ * and the stream fails as soon as it is used.  The result is never NULL,
+ * because libmongoc up to 1.24 then locks a mutex twice and hangs for ever
+ * (CDRIVER-4666).
  */
 mongoc_stream_t *
 mts_stream_open(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
 				void *arg, bson_error_t *error)
 {
-	MtsWait *wait = arg;
+	MtsExchange *exchange = arg;
+	MtsWait *wait = exchange->wait;
 	size_t len = strlen(wait->refusals);
 	mongoc_stream_t *stream = NULL;
+	mongoc_stream_t *root = NULL;
 
 	if (++wait->nconnections > MAX_CONNECTIONS)
 	{
-		wait->replies.problem = "the members of the set name ever more others";
+		wait->problem = "the members of the set name ever more others";
 		bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_CONNECT,
 					   "too many members");
 	}
 	else
-		stream = connect_host(uri, host, wait, error);
+		stream = connect_host(uri, host, wait, &root, error);
 
 	/* the other members could not be heard meanwhile */
 	if (wait->first_answer != 0)
@@ -712,7 +735,6 @@ mts_stream_open(const mongoc_uri_t *uri, const mongoc_host_list_t *host,
 				 len > 0 ? " " : "", error->message);
 		return wrap_socket(NULL, uri, host, wait);
 	}
-	stream = mts_reply_stream(stream, &wait->replies,
-							  !bson_empty0(mongoc_uri_get_compressors(uri)));
-	return mts_read_ahead_stream(stream, &wait->ahead);
+	return mts_exchange_wrap(exchange, stream, root, host->host_and_port,
+							 !bson_empty0(mongoc_uri_get_compressors(uri)));
 }

@@ -1,23 +1,27 @@
 /*
  * transaction.c
- *		Transactions of MongoDB: begin and commit them.
+ *		Transactions of MongoDB: begin, commit and abort them.
  *
  * A transaction is a number in a session.  Its first command begins it.  An
  * error of a command aborts it.  The commit can be sent again until a primary
- * answers, because the server knows what became of the number.
+ * answers, because the server knows what became of the number.  Retryable
+ * writes have such numbers, too.  The server knows only the last number of a
+ * session.
  *
- * The commit of a transaction of one command can be sent with that command.
- * The server executes both in turn, and refuses the commit if it has refused
- * the command.  If the connection is lost, the command may still be on its
- * way.  Before the commit is sent again, a write that finds nothing then uses
- * the number up.  After that the server cannot begin the transaction any more,
- * and its answer to the commit is final.
+ * The commit can be sent right behind the commands.  The server executes all
+ * of them in turn, and refuses the commit if it has refused a command.  If the
+ * connection is lost, they may still be on their way.  Before the commit is
+ * sent again, a write that finds nothing then uses the number up.  After that
+ * the server cannot begin the transaction any more.  If it has several
+ * commands, it may have begun with some of them only, so it is aborted first:
+ * that fails if it is committed.  The answer to the commit is then final.
  */
 #include "driver/transaction.h"
 
 #include "driver/command.h"
 #include "driver/document.h"
-#include "driver/server_error.h"
+#include "driver/orphan.h"
+#include "driver/topology.h"
 
 /* How long members may take to acknowledge a commit that is sent again, in
  * milliseconds, as in MongoDB's drivers */
@@ -25,36 +29,39 @@
 
 /*
  * mts_transaction_next_number
- *		Return the next number in the connection's session, or 0 if there is no
- *		session.  The numbers increase.
+ *		Return the next number of a connection.  The numbers increase.
  */
 int64
 mts_transaction_next_number(MtsConnection *connection)
 {
-	bson_error_t error;
+	return ++connection->txn_number;
+}
 
-	if (!connection->session)
-		connection->session =
-			mongoc_client_start_session(connection->client, NULL, &error);
-	return connection->session ? ++connection->txn_number : 0;
+/*
+ * mts_transaction_append_number
+ *		Append to a command the number by which the server recognizes it.
+ */
+void
+mts_transaction_append_number(MtsLsid *lsid, int64 number, bson_t *command)
+{
+	mts_connection_append_lsid(lsid, "lsid", command);
+	bson_append_int64(command, "txnNumber", -1, number);
 }
 
 /*
  * mts_transaction_begin
- *		Begin a transaction; returns false if there is no session.
+ *		Begin a transaction in a session of a connection.
  *
  * The server learns of it by its first command.
  */
-bool
+void
 mts_transaction_begin(MtsTransaction *transaction, MtsConnection *connection,
-					  const char *database, const char *collection)
+					  MtsLsid *lsid)
 {
 	*transaction =
-		(MtsTransaction){.database = database,
-						 .collection = collection,
+		(MtsTransaction){.connection = connection,
+						 .lsid = lsid,
 						 .number = mts_transaction_next_number(connection)};
-	connection->open_transaction = transaction->number;
-	return transaction->number > 0;
 }
 
 /*
@@ -64,11 +71,15 @@ mts_transaction_begin(MtsTransaction *transaction, MtsConnection *connection,
 void
 mts_transaction_append(MtsTransaction *transaction, bson_t *command)
 {
-	bson_append_int64(command, "txnNumber", -1, transaction->number);
+	mts_transaction_append_number(transaction->lsid, transaction->number,
+								  command);
 	bson_append_bool(command, "autocommit", -1, false);
-	if (!transaction->has_begun)
-		bson_append_bool(command, "startTransaction", -1, true);
-	transaction->has_begun = true;
+	if (transaction->ncommands++ > 0)
+		return;
+	bson_append_bool(command, "startTransaction", -1, true);
+	if (transaction->reads_snapshot)
+		mts_template_fields(command, "{readConcern: {level: 'snapshot'}}");
+	transaction->is_open = true;
 }
 
 /* Tell whether a reply has one of the labels that servers give to errors. */
@@ -103,6 +114,19 @@ mts_transaction_classify(const bson_t *reply, bson_error_t *error)
 
 /* ---- The end ------------------------------------------------------------ */
 
+/* Make the command that commits or aborts a transaction. */
+static bson_t *
+make_end(const MtsTransaction *transaction, const char *name)
+{
+	bson_t *command = mts_document_new();
+
+	bson_append_int32(command, name, -1, 1);
+	mts_transaction_append_number(transaction->lsid, transaction->number,
+								  command);
+	bson_append_bool(command, "autocommit", -1, false);
+	return command;
+}
+
 /* Append the write concern of the connection, or a safer one. */
 static void
 append_write_concern(const MtsAttempt *attempt, bool is_repeated,
@@ -125,74 +149,92 @@ append_write_concern(const MtsAttempt *attempt, bool is_repeated,
 
 /* Make the command that commits a transaction. */
 static bson_t *
-make_commit(MtsTransaction *transaction, const MtsAttempt *attempt,
+make_commit(const MtsTransaction *transaction, const MtsAttempt *attempt,
 			bool is_repeated)
 {
-	bson_t *command = mts_document_new();
+	bson_t *command = make_end(transaction, "commitTransaction");
 
-	bson_append_int32(command, "commitTransaction", -1, 1);
-	mts_transaction_append(transaction, command);
 	append_write_concern(attempt, is_repeated, command);
 	return command;
 }
 
 /*
- * mts_transaction_commit_early
- *		Send the commit with the only command, which was sent early.
+ * mts_transaction_submit_commit
+ *		Send the commit behind the commands, whose replies are to be received.
  *
  * mts_transaction_commit() must follow.
  */
 void
-mts_transaction_commit_early(MtsTransaction *transaction,
-							 const MtsAttempt *attempt)
+mts_transaction_submit_commit(MtsTransaction *transaction,
+							  const MtsAttempt *attempt)
 {
-	transaction->commit_is_sent =
-		mts_command_send_next(attempt, "admin",
-							  make_commit(transaction, attempt, false),
-							  attempt->connection->session);
+	bson_error_t error;
+
 	/* it may have been sent all the same */
-	transaction->is_in_doubt = !transaction->commit_is_sent;
-	if (transaction->commit_is_sent)
-		attempt->connection->open_transaction = 0;
+	transaction->is_in_doubt =
+		!mts_command_submit(attempt, "admin",
+							make_commit(transaction, attempt, false),
+							&transaction->commit, &error);
+	transaction->is_open = transaction->is_in_doubt;
 }
 
-/* Use the number of a transaction up, unless the server has begun it. */
+/* Tell whether a command was done or refused for good. */
 static bool
-prevent_begin(MtsTransaction *transaction, const MtsAttempt *attempt,
-			  bson_error_t *error)
+is_answered(bool ok, const bson_error_t *error)
 {
+	if (ok || error->domain == MONGOC_ERROR_WRITE_CONCERN)
+		return true;
+	return error->domain == MONGOC_ERROR_SERVER &&
+		   error->code != MTS_CODE_UNAUTHORIZED &&
+		   mts_server_error_decide_code(error->code, MTS_PHASE_READ) !=
+			   MTS_AGAIN_ON_PRIMARY;
+}
+
+/*
+ * Have the server neither begin a transaction, nor commit some of its commands
+ * without the others.  Returns false with the reason in *error if it does not
+ * answer.
+ */
+static bool
+settle(const MtsTransaction *transaction, const MtsAttempt *attempt,
+	   bson_error_t *error)
+{
+	MtsAttempt write = *attempt;
 	bson_t *command =
 		mts_document_make("{update: %s, updates: [{q: {_id: {$in: []}}, "
 						  "u: {$set: {a: 1}}}]}",
 						  mts_document_utf8(transaction->collection));
 	const bson_t *reply;
 
-	bson_append_int64(command, "txnNumber", -1, transaction->number);
+	mts_transaction_append_number(transaction->lsid, transaction->number,
+								  command);
+	write.in_transaction = false;
 	/* the server refuses it if it has begun the transaction */
-	if (mts_command_send(attempt, transaction->database, command,
-						 attempt->connection->session, &reply, error))
-		return true;
-	if (error->domain == MONGOC_ERROR_SERVER)
-		return error->code != MTS_CODE_UNAUTHORIZED &&
-			   mts_server_error_decide_code(error->code, MTS_PHASE_READ) !=
-				   MTS_AGAIN_ON_PRIMARY;
-	return error->domain == MONGOC_ERROR_WRITE_CONCERN;
+	if (!is_answered(mts_command_send(&write, transaction->database, command,
+									  &reply, error),
+					 error))
+		return false;
+	return transaction->ncommands == 1 ||
+		   is_answered(mts_command_send(attempt, "admin",
+										make_end(transaction,
+												 "abortTransaction"),
+										&reply, error),
+					   error);
 }
 
 /*
- * mts_transaction_decide_commit
- *		Decide what to do after an error of a commit; an error that aborts the
- *		transaction gets a code that says so.
+ * Decide what to do after an error of a commit; an error that aborts the
+ * transaction gets a code that says so.
  *
  * A member may not know a transaction that another one has committed.  Then it
  * does not say that the transaction is aborted.
  */
-MtsDecision
-mts_transaction_decide_commit(const MtsConnection *connection,
-							  const bson_t *reply, bson_error_t *error)
+static MtsDecision
+decide(const MtsTransaction *transaction, const bson_t *reply,
+	   bson_error_t *error)
 {
-	MtsDecision decision =
-		mts_server_error_decide(connection, error, MTS_PHASE_COMMIT);
+	MtsDecision decision = mts_server_error_decide(transaction->connection,
+												   error, MTS_PHASE_COMMIT);
 
 	if (mts_server_error_may_be_done(decision))
 		return decision;
@@ -216,43 +258,116 @@ MtsOutcome
 mts_transaction_commit(MtsTransaction *transaction, MtsAttempt *attempt,
 					   bson_error_t *error)
 {
-	MtsConnection *connection = attempt->connection;
+	bool may_be_done = transaction->is_in_doubt || transaction->commit != 0;
 	bool is_repeated = transaction->is_in_doubt;
-	MtsDecision decision;
+	MtsDecision decision = MTS_AGAIN_ON_PRIMARY;
 
+	error->domain = 0;
+	if (transaction->ncommands == 0)
+		return MTS_COMMITTED;
 	do
 	{
 		const bson_t *reply;
 		bool ok;
 
-		if (transaction->commit_is_sent)
-			ok = mts_command_receive(attempt, &reply, error);
+		if (transaction->commit != 0)
+			ok = mts_command_collect(attempt, transaction->commit, &reply,
+									 error);
 		else if (!mts_attempt_try_select_server(attempt, error))
-			return MTS_UNKNOWN;
+		{
+			/* an interrupt gives no reason */
+			if (error->domain == 0)
+				bson_set_error(error, MONGOC_ERROR_STREAM,
+							   MONGOC_ERROR_STREAM_NOT_ESTABLISHED,
+							   "The commit was interrupted.");
+			break;
+		}
 		else if (transaction->is_in_doubt &&
-				 !prevent_begin(transaction, attempt, error))
+				 !settle(transaction, attempt, error))
 			continue;
 		else
 			ok = mts_command_send(attempt, "admin",
 								  make_commit(transaction, attempt,
 											  is_repeated),
-								  connection->session, &reply, error);
-		transaction->commit_is_sent = false;
-		connection->open_transaction = 0;
+								  &reply, error);
+		transaction->commit = 0;
+		transaction->is_open = false;
 		if (ok)
 		{
 			error->domain = 0; /* that of an earlier try */
 			return MTS_COMMITTED;
 		}
-		decision = mts_transaction_decide_commit(connection, reply, error);
-		if (error->domain == MONGOC_ERROR_WRITE_CONCERN &&
-			!mts_server_error_may_be_done(decision))
+		decision = decide(transaction, reply, error);
+		if (mts_server_error_may_be_done(decision))
+			may_be_done = true;
+		else if (error->domain == MONGOC_ERROR_WRITE_CONCERN)
 			return MTS_COMMITTED;
-		if (error->domain == MONGOC_ERROR_SERVER &&
-			!mts_server_error_may_be_done(decision))
+		else if (error->domain == MONGOC_ERROR_SERVER)
 			return MTS_ABORTED;
-		connection->open_transaction = transaction->number;
+		transaction->is_open = true;
 		is_repeated = true;
-	} while (mts_attempt_should_repeat(attempt, error));
-	return MTS_UNKNOWN;
+	} while (mts_server_error_asks_primary(decision) &&
+			 mts_attempt_should_repeat(attempt, error));
+	return may_be_done ? MTS_UNKNOWN : MTS_ABORTED;
+}
+
+/*
+ * mts_transaction_orphan
+ *		Have a transaction aborted when the server is used again.
+ */
+void
+mts_transaction_orphan(MtsTransaction *transaction)
+{
+	MtsConnection *connection = transaction->connection;
+
+	connection->invalid = true;
+	mts_orphan_add_session(connection, transaction->lsid);
+	/* its number is not known to be the last one */
+	*transaction->lsid = (MtsLsid){0};
+	transaction->is_open = false;
+}
+
+/*
+ * mts_transaction_abort
+ *		Abort a transaction that the server may have open.
+ *
+ * Otherwise its buckets would stay locked until the server's time limit ends
+ * it.  A command of it that the server still executes ends first.  If the
+ * server is lost or silent, the transaction becomes an orphan.  Raises no
+ * error, and takes at most MTS_ABORT_TIME.
+ */
+void
+mts_transaction_abort(MtsTransaction *transaction)
+{
+	MtsConnection *connection = transaction->connection;
+	MtsExchange *exchange;
+	bson_t command = BSON_INITIALIZER, fields = BSON_INITIALIZER;
+	MtsReply reply = {0};
+	MtsTicket ticket;
+	bson_error_t error;
+
+	if (!transaction->is_open)
+		return;
+	exchange = &connection->exchange;
+	transaction->is_open = false;
+	bson_append_int32(&command, "abortTransaction", -1, 1);
+	mts_transaction_append_number(transaction->lsid, transaction->number,
+								  &command);
+	bson_append_bool(&command, "autocommit", -1, false);
+	bson_append_utf8(&fields, "$db", -1, "admin", -1);
+	mts_exchange_append_time(exchange, &fields);
+	mts_connection_set_deadline(connection, MTS_ABORT_TIME);
+	/* an interrupt that ended a wait has lost the connection */
+	if (!mts_exchange_is_usable(exchange, connection->primary.channel))
+		(void) mts_topology_select(connection, true, NULL,
+								   &connection->primary, &error);
+	ticket = mts_exchange_send(exchange, connection->primary.channel, &command,
+							   &fields, false);
+	if (ticket == 0 || !mts_exchange_receive(exchange, ticket, &reply))
+		mts_transaction_orphan(transaction);
+	if (mts_connection_clear_deadline(connection))
+		connection->invalid = true;
+	mts_wire_free(&reply);
+	bson_destroy(&fields);
+	bson_destroy(&command);
 }

@@ -31,7 +31,7 @@ void
 mts_wait_reset(MtsWait *wait)
 {
 	wait->interrupted = false;
-	wait->replies.problem = NULL;
+	wait->problem = NULL;
 	wait->first_answer = 0;
 	wait->patience = MTS_PATIENCE;
 	wait->patience_ended = false;

@@ -7,9 +7,6 @@
 
 #include "postgres.h"
 
-#include "driver/read_ahead.h"
-#include "driver/reply.h"
-
 /*
  * How long the other members of a deployment may be silent once one of them
  * has answered, in microseconds
@@ -19,9 +16,8 @@
 /* The waits of one client; its connection owns this. */
 typedef struct MtsWait
 {
-	bool interrupted; /* the last wait ended for an interrupt */
-	MtsReplies replies;
-	MtsReadAhead ahead;
+	bool interrupted;    /* the last wait ended for an interrupt */
+	const char *problem; /* why a reply was refused, or NULL */
 	int64 timeout;       /* as an interrupt, in monotonic microseconds; or 0 */
 	int64 deadline;      /* monotonic microseconds, or 0 without one.  While
 						   * it is set, interrupts stay pending. */

@@ -49,19 +49,22 @@ statement_size(const MtsOp *op)
 
 /*
  * mts_write_command_length
- *		Return how many of some writes, from the first on, fit in one command.
+ *		Return how many of some writes, from the first on, fit in one command,
+ *		and get its bytes, or a few more.
  */
 int
-mts_write_command_length(MtsOp *const *ops, int nops)
+mts_write_command_length(MtsOp *const *ops, int nops, size_t *size)
 {
-	size_t size = 0;
 	int n = 0;
 
+	*size = 0;
 	while (n < nops && n < MAX_STATEMENTS && is_same_command(ops[0], ops[n]))
 	{
-		size += statement_size(ops[n]);
-		if (n > 0 && size > MTS_MAX_DOCUMENT)
+		size_t more = statement_size(ops[n]);
+
+		if (n > 0 && *size + more > MTS_MAX_DOCUMENT)
 			break;
+		*size += more;
 		n++;
 	}
 	return n;

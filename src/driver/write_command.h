@@ -12,7 +12,7 @@
 #define MTS_MAX_DOCUMENT (16 * 1024 * 1024)
 
 extern const bson_t *mts_write_command_inserted(const MtsOp *op);
-extern int mts_write_command_length(MtsOp *const *ops, int nops);
+extern int mts_write_command_length(MtsOp *const *ops, int nops, size_t *size);
 extern bson_t *mts_write_command_make(const MtsAttempt *attempt,
 									  MtsOp *const *ops, int n,
 									  const char *collection, bool names_ids);

@@ -7,8 +7,8 @@
  * All later writes belong to it, and the reads of all later statements, so
  * that they see the writes.  Tables with another value of the option take no
  * part.  Each connection has its own, so the transactions of two servers are
- * committed one after the other.  It has a session of libmongoc's, which adds
- * the number of the transaction to each command.
+ * committed one after the other.  It has a session of its own, since a later
+ * number of its session would abort it.
  *
  * The commands that have written are kept in a log (write_log.c).  After the
  * server has aborted the transaction, they can be sent again in a new one:
@@ -60,9 +60,8 @@ typedef struct Xact
 {
 	MtsConnection *connection; /* it is pinned */
 	char *server;              /* its name */
-	mongoc_client_session_t *session;
-	List *old_sessions;   /* that cursors may use */
-	bool is_open;         /* the server may have it open */
+	MtsTransaction transaction;
+	bool is_open;         /* it has begun */
 	bool must_abort;      /* so it may be, but not with all of the log */
 	bool is_aborted;      /* it was open, and is to be begun again */
 	int starts;           /* how often it was begun */
@@ -75,7 +74,7 @@ typedef struct Xact
 	List *marks;       /* Mark, of the subtransactions that have begun since */
 
 	MtsXactSend send; /* the only command, if it has not been sent; or NULL */
-	Oid relid;        /* the table that it writes to */
+	void *send_arg;
 } Xact;
 
 static List *xacts = NIL; /* in TopTransactionContext, as are its items */
@@ -232,7 +231,7 @@ mts_xact_report_failure(MtsConnection *connection, const char *message,
 {
 	const MtsWait *wait = &connection->wait;
 
-	if (wait->interrupted || wait->replies.problem ||
+	if (wait->interrupted || wait->problem ||
 		!is_transient(connection, error) ||
 		(error->domain == MONGOC_ERROR_SERVER &&
 		 mts_server_error(error->code).hint))
@@ -275,7 +274,7 @@ mts_xact_should_repeat(MtsAttempt *attempt, int tries,
 {
 	MtsConnection *connection = attempt->connection;
 
-	if (connection->wait.interrupted || connection->wait.replies.problem ||
+	if (connection->wait.interrupted || connection->wait.problem ||
 		!is_transient(connection, error) || !mts_xact_may_repeat(connection))
 		return false;
 	if (decide(connection, error) == MTS_AGAIN_ON_PRIMARY)
@@ -338,9 +337,12 @@ replay(Xact *xact, const MtsAttempt *attempt, bson_error_t *error)
 	while (ok && mts_write_log_next(&xact->log, &entry))
 	{
 		const bson_t *reply;
+		bson_t *command;
 
-		ok = mts_command_send(attempt, entry.database, &entry.command,
-							  xact->session, &reply, error);
+		command = bson_copy(&entry.command);
+		mts_document_adopt(command);
+		mts_transaction_append(&xact->transaction, command);
+		ok = mts_command_send(attempt, entry.database, command, &reply, error);
 		if (!ok)
 			mts_transaction_classify(reply, error);
 		else if (bson_has_field(reply, "writeErrors") ||
@@ -367,13 +369,8 @@ static void
 release(void *arg)
 {
 	Xact *xact = arg;
-	ListCell *lc;
 
 	xact->connection->wait.timeout = 0;
-	foreach (lc, xact->old_sessions)
-		mongoc_client_session_destroy(lfirst(lc));
-	if (xact->session)
-		mongoc_client_session_destroy(xact->session);
 	mts_connection_unpin(xact->connection);
 }
 
@@ -413,69 +410,29 @@ check(const Xact *xact, const MtsConnection *connection)
 			 errhint("Run the transaction again.")));
 }
 
-/*
- * Begin a transaction in the session; the server learns of it by the first
- * command.  Returns false with the reason in *error if there is no session.
- */
-static bool
-start(Xact *xact, bson_error_t *error)
+/* Begin a transaction; the server learns of it by the first command. */
+static void
+start(Xact *xact)
 {
-	MtsConnection *connection = xact->connection;
-	mongoc_transaction_opt_t *opts = mongoc_transaction_opts_new();
-	mongoc_read_concern_t *concern = mongoc_read_concern_new();
-	mongoc_read_prefs_t *primary = mongoc_read_prefs_new(MONGOC_READ_PRIMARY);
-	bool ok;
-
-	/*
-	 * Other writes count the numbers of a session of their own.  It must not
-	 * be one that a transaction has used before.
-	 */
-	(void) mts_transaction_next_number(connection);
-	mongoc_read_concern_set_level(concern, MONGOC_READ_CONCERN_LEVEL_SNAPSHOT);
-	mongoc_transaction_opts_set_read_concern(opts, concern);
-	mongoc_transaction_opts_set_read_prefs(opts, primary);
-	if (!xact->session)
-		xact->session =
-			mongoc_client_start_session(connection->client, NULL, error);
-	if (xact->session)
-		mts_snapshot_tell_time(connection, xact->session);
-	ok = xact->session &&
-		 mongoc_client_session_start_transaction(xact->session, opts, error);
-	mongoc_read_prefs_destroy(primary);
-	mongoc_read_concern_destroy(concern);
-	mongoc_transaction_opts_destroy(opts);
-	xact->is_open |= ok;
-	xact->is_aborted &= !ok;
-	xact->starts += ok;
+	mts_transaction_begin(&xact->transaction, xact->connection,
+						  &xact->connection->xact);
+	xact->transaction.reads_snapshot = true;
+	xact->is_open = true;
+	xact->is_aborted = false;
+	xact->starts++;
 	xact->time = bson_get_monotonic_time();
-	return ok;
 }
 
 /* Abort a transaction on the server, so that it keeps nothing locked. */
 static void
 abort_xact(Xact *xact)
 {
-	MtsConnection *connection = xact->connection;
-	MemoryContext old;
-
 	if (!xact->is_open)
 		return;
 	xact->is_open = xact->must_abort = false;
 	xact->is_aborted = true;
 	xact->lost_time += bson_get_monotonic_time() - xact->time;
-	if (!mongoc_client_session_in_transaction(xact->session))
-		return;
-	mts_connection_set_deadline(connection, MTS_ABORT_TIME);
-	(void) mongoc_client_session_abort_transaction(xact->session, NULL);
-	/* libmongoc would go on waiting for a silent server */
-	if (!mts_connection_clear_deadline(connection))
-		return;
-	connection->invalid = true;
-	mts_connection_orphan_session(connection, xact->session);
-	old = MemoryContextSwitchTo(TopTransactionContext);
-	xact->old_sessions = lappend(xact->old_sessions, xact->session);
-	xact->session = NULL;
-	MemoryContextSwitchTo(old);
+	mts_transaction_abort(&xact->transaction);
 }
 
 /*
@@ -508,15 +465,14 @@ mts_xact_abort(const MtsConnection *connection, const bson_error_t *error)
 
 /*
  * mts_xact_open
- *		Have a transaction open for commands that write, and return its
- *		session.
+ *		Have a transaction open for commands that write, and return it.
  *
  * The attempt has selected its server, which has transactions.  Returns false
  * with the reason in *error if the transaction is aborted when it is begun
  * again.
  */
 bool
-mts_xact_open(MtsAttempt *attempt, mongoc_client_session_t **session,
+mts_xact_open(MtsAttempt *attempt, MtsTransaction **transaction,
 			  bson_error_t *error)
 {
 	Xact *xact = find_or_make(attempt->connection);
@@ -530,15 +486,16 @@ mts_xact_open(MtsAttempt *attempt, mongoc_client_session_t **session,
 	if (!xact->is_open)
 	{
 		/* an error that is raised in between leaves part of the log done */
-		xact->must_abort = start(xact, error);
-		if (!xact->must_abort || !replay(xact, attempt, error))
+		start(xact);
+		xact->must_abort = true;
+		if (!replay(xact, attempt, error))
 		{
 			mts_xact_abort(attempt->connection, error);
 			return false;
 		}
 		xact->must_abort = false;
 	}
-	*session = xact->session;
+	*transaction = &xact->transaction;
 	return true;
 }
 
@@ -552,7 +509,7 @@ reopen(Xact *xact)
 		xact->server);
 	MtsAttempt attempt =
 		mts_attempt_begin(connection, message, MTS_FROM_PRIMARY);
-	mongoc_client_session_t *session;
+	MtsTransaction *transaction;
 	bson_error_t error;
 	int tries = 0;
 
@@ -560,18 +517,18 @@ reopen(Xact *xact)
 		return;
 	attempt.is_write = true;
 	while (!mts_attempt_try_select_server(&attempt, &error) ||
-		   !mts_xact_open(&attempt, &session, &error))
+		   !mts_xact_open(&attempt, &transaction, &error))
 		if (!mts_xact_should_repeat(&attempt, ++tries, &error))
 			mts_xact_report_failure(connection, message, &error);
 }
 
 /*
- * mts_xact_session
- *		Return the session of a connection's transaction, for commands that
- *		read; NULL if nothing has been written.
+ * mts_xact_transaction
+ *		Return a connection's transaction, for commands that read; NULL if
+ *		nothing has been written.
  */
-mongoc_client_session_t *
-mts_xact_session(MtsConnection *connection)
+MtsTransaction *
+mts_xact_transaction(MtsConnection *connection)
 {
 	Xact *xact = find(connection);
 
@@ -581,7 +538,7 @@ mts_xact_session(MtsConnection *connection)
 		return NULL;
 	check(xact, connection);
 	reopen(xact);
-	return xact->session;
+	return &xact->transaction;
 }
 
 /*
@@ -623,20 +580,19 @@ mts_xact_may_postpone(const MtsConnection *connection)
  *		Take over a command that writes one document, to be sent when
  *		PostgreSQL's transaction commits.
  *
- * If nothing follows, it is sent by the function, without a transaction of
- * MongoDB.
+ * If nothing follows, the function sends it, without a transaction of MongoDB.
  */
 void
 mts_xact_postpone(MtsConnection *connection, const char *database,
-				  const bson_t *command, int npoints, Oid relid,
-				  MtsXactSend send)
+				  const bson_t *command, int npoints, MtsXactSend send,
+				  void *arg)
 {
 	Xact *xact = find_or_make(connection);
 
 	mts_xact_record(connection, database, command, 1);
 	mts_xact_keep(connection, (MtsStored){.npoints = npoints});
 	xact->send = send;
-	xact->relid = relid;
+	xact->send_arg = arg;
 }
 
 /* ---- Committing --------------------------------------------------------- */
@@ -645,67 +601,20 @@ mts_xact_postpone(MtsConnection *connection, const char *database,
 static _Noreturn void
 refuse_commit(Xact *xact, const char *message, const bson_error_t *error)
 {
-	MtsConnection *connection = xact->connection;
-
-	if (error->domain == MONGOC_ERROR_WRITE_CONCERN)
-	{
-		mts_stored_record(connection, xact->server, xact->written);
-		mts_report_failure(connection, message, error);
-	}
-	connection->invalid = true;
-	mts_connection_orphan_session(connection, xact->session);
+	mts_transaction_orphan(&xact->transaction);
 	ereport(
 		ERROR,
 		(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
 		 errmsg("%s", message),
 		 errdetail("%s\nIt is unknown whether the transaction was committed "
 				   "there.",
-				   mts_report_detail(connection, error)),
+				   mts_report_detail(xact->connection, error)),
 		 errhint("Check what is stored before you run the transaction "
 				 "again.")));
 	pg_unreachable();
 }
 
-/*
- * Send the commit until its outcome is known; an unknown one is an error.
- * Returns false with the reason in *error if the transaction was aborted.
- */
-static bool
-try_commit(Xact *xact, MtsAttempt *attempt, bson_error_t *error)
-{
-	bool is_open = false, is_done;
-	MtsDecision decision = MTS_GIVE_UP;
-
-	do
-	{
-		bson_t reply;
-
-		if (!mts_attempt_try_select_server(attempt, error))
-		{
-			if (is_open)
-				refuse_commit(xact, attempt->message, error);
-			return false;
-		}
-		mts_snapshot_begin_write(xact->connection);
-		is_done = mongoc_client_session_commit_transaction(xact->session,
-														   &reply, error);
-		if (is_done)
-			mts_snapshot_end_write(xact->connection, &reply);
-		else
-			decision =
-				mts_transaction_decide_commit(xact->connection, &reply, error);
-		if (is_done || error->domain == MONGOC_ERROR_SERVER)
-			is_open = false;
-		is_open |= !is_done && mts_server_error_may_be_done(decision);
-		bson_destroy(&reply);
-	} while (!is_done && mts_server_error_asks_primary(decision) &&
-			 mts_attempt_should_repeat(attempt, error));
-	if (is_open || (!is_done && error->domain == MONGOC_ERROR_WRITE_CONCERN))
-		refuse_commit(xact, attempt->message, error);
-	return is_done;
-}
-
-/* Commit a transaction, and wait for an election if need be. */
+/* Commit a transaction, and begin it again if it was aborted. */
 static void
 commit(Xact *xact)
 {
@@ -715,32 +624,26 @@ commit(Xact *xact)
 				 xact->server);
 	MtsAttempt attempt =
 		mts_attempt_begin(connection, message, MTS_FROM_PRIMARY);
+	MtsOutcome outcome;
 	bson_error_t error;
 	int tries = 0;
 
-	attempt.is_write = true;
+	attempt.is_write = attempt.in_transaction = true;
 	reopen(xact);
-	while (!try_commit(xact, &attempt, &error))
+	while ((outcome = mts_transaction_commit(&xact->transaction, &attempt,
+											 &error)) == MTS_ABORTED)
 	{
 		mts_xact_abort(connection, &error);
 		if (!mts_xact_should_repeat(&attempt, ++tries, &error))
 			mts_xact_report_failure(connection, message, &error);
 		reopen(xact);
 	}
+	if (outcome == MTS_UNKNOWN)
+		refuse_commit(xact, message, &error);
 	xact->is_open = false;
 	mts_stored_record(connection, xact->server, xact->written);
-}
-
-/* Send the only command of a transaction by itself. */
-static void
-send_postponed(Xact *xact)
-{
-	MtsLogEntry entry;
-
-	mts_write_log_rewind(&xact->log);
-	if (mts_write_log_next(&xact->log, &entry))
-		xact->send(xact->connection, entry.database, &entry.command,
-				   (int) xact->written.npoints, xact->relid);
+	if (error.domain != 0)
+		mts_report_failure(connection, message, &error);
 }
 
 /* Do what a transaction has written, for good. */
@@ -748,7 +651,7 @@ static void
 finish(Xact *xact)
 {
 	if (xact->send)
-		send_postponed(xact);
+		xact->send(xact->connection, xact->send_arg);
 	else if (is_active(xact))
 		commit(xact);
 	mts_write_log_close(&xact->log);

@@ -5,27 +5,25 @@
 #ifndef MTS_XACT_H
 #define MTS_XACT_H
 
-#include "driver/attempt.h"
 #include "driver/stored.h"
+#include "driver/transaction.h"
 
 /* Sends the only command of a transaction by itself; see mts_xact_postpone. */
-typedef void (*MtsXactSend)(MtsConnection *connection, const char *database,
-							const bson_t *command, int npoints, Oid relid);
+typedef void (*MtsXactSend)(MtsConnection *connection, void *arg);
 
 extern void mts_xact_init(void);
 
 /* what belongs to the transaction of MongoDB */
 extern bool mts_xact_is_active(Oid serverid);
-extern mongoc_client_session_t *mts_xact_session(MtsConnection *connection);
+extern MtsTransaction *mts_xact_transaction(MtsConnection *connection);
 extern int mts_xact_starts(const MtsConnection *connection);
-extern bool mts_xact_open(MtsAttempt *attempt,
-						  mongoc_client_session_t **session,
+extern bool mts_xact_open(MtsAttempt *attempt, MtsTransaction **transaction,
 						  bson_error_t *error);
 extern bool mts_xact_begin_own(MtsConnection *connection);
 extern bool mts_xact_may_postpone(const MtsConnection *connection);
 extern void mts_xact_postpone(MtsConnection *connection, const char *database,
-							  const bson_t *command, int npoints, Oid relid,
-							  MtsXactSend send);
+							  const bson_t *command, int npoints,
+							  MtsXactSend send, void *arg);
 extern void mts_xact_record(const MtsConnection *connection,
 							const char *database, const bson_t *command,
 							int64 ndocuments);

@@ -341,8 +341,7 @@ check_once('increments', 'late', 'a write that arrives late');
 
 # ---- Cancels --------------------------------------------------------------
 
-# With commands in the log, the commit is sent apart.  A cancel before it
-# leaves no bucket locked.
+# A cancel while the commit is on its way leaves no bucket locked.
 my $control = session_start($node);
 
 session_query($session, 'SET mongo_ts_fdw.log_commands = on');

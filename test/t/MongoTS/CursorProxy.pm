@@ -3,7 +3,8 @@
 # proxy itself answers {cursorProxy: 1} with the ids of open cursors and
 # connections.
 #
-# It forwards one message at a time, and waits for the server's reply to it.
+# It forwards one message at a time, and waits for the server's reply to it, if
+# there is one.
 
 package MongoTS::CursorProxy;
 
@@ -71,6 +72,12 @@ sub serve
 				connections => bson_int32($connections),
 				ok => bson_double(1)))) if $request->{name} eq 'cursorProxy';
 	syswrite($server, $message) or return;
+	if (unpack('x12 l<', $message) == 2013 && unpack('x16 L<', $message) & 2)
+	{
+		# the flag moreToCome: there is no reply
+		count_cursors($request, '');
+		return 1;
+	}
 	my $reply = read_message($server) // return;
 	count_cursors($request, $reply);
 	return syswrite($client, $reply);

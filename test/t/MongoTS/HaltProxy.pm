@@ -90,11 +90,14 @@ sub pass_message
 	{
 		my $request = fake_request($message);
 
-		# a request can follow before the reply to the one before it
-		push @{ $connection->{sent} }, $connection->{now} = {
+		$connection->{now} = {
 			request => "$request->{name} " . ($request->{collection} // ''),
 			hit => 0,
 			cursor => $request->{fields}{getMore} // 0 };
+		# a request can follow before the reply to the one before it; one with
+		# the flag moreToCome has no reply
+		push @{ $connection->{sent} }, $connection->{now}
+		  unless unpack('x12 l< L<', $message) == 2013 && unpack('x16 L<', $message) & 2;
 		return halt_connection($connection, $to, $message)
 		  if is_point($connection, 'request');
 	}

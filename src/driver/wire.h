@@ -1,0 +1,31 @@
+/*
+ * wire.h
+ *		One message of MongoDB's protocol.
+ */
+#ifndef MTS_WIRE_H
+#define MTS_WIRE_H
+
+#include "mongoc/mongoc.h"
+
+/* The server does not answer a request with this flag. */
+#define MTS_WIRE_NO_REPLY 2
+
+/* A reply, in a buffer that can be used again; all zeros is an empty one */
+typedef struct MtsReply
+{
+	uint8_t *bytes; /* behind the header; malloc'd */
+	size_t capacity;
+	size_t size; /* 0 if there is no reply */
+} MtsReply;
+
+extern uint32_t mts_wire_send(mongoc_stream_t *stream, const bson_t *command,
+							  const bson_t *fields, uint32_t flags,
+							  int32_t timeout);
+extern bool mts_wire_receive(mongoc_stream_t *stream, uint32_t request,
+							 MtsReply *reply, int32_t timeout,
+							 const char **problem);
+extern void mts_wire_view(const MtsReply *reply, bson_t *document);
+extern void mts_wire_move(MtsReply *to, MtsReply *from);
+extern void mts_wire_free(MtsReply *reply);
+
+#endif /* MTS_WIRE_H */
