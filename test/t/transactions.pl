@@ -339,6 +339,63 @@ halt_deliver($proxy);
 halt_end($proxy, 'pass');
 check_once('increments', 'late', 'a write that arrives late');
 
+# A bulk write of several commands is sent with its commit, too.  The second one
+# here inserts new buckets, and adds to some that the first one has made.
+foreach my $server (qw(proxied direct))
+{
+	ask(qq{CREATE FOREIGN TABLE $server.mixed (ts timestamptz OPTIONS (field 'points[].t'), k text, v int8 OPTIONS (field 'points[].v'))
+		SERVER $server OPTIONS (bucket_time_field 'm', bucket_span '1 minute', count_field 'n', batch_size '2000')});
+}
+ask(q{SELECT mongo_ts_create_index('direct.mixed')});
+
+sub send_mixed
+{
+	my ($key) = @_;
+
+	session_send($session, qq{INSERT INTO proxied.mixed
+		SELECT timestamptz '2020-01-01Z' + (half * 35 + b) * interval '1 min' + (half * 20 + s) * interval '1 s', '$key', 1
+		  FROM generate_series(0, 1) half, generate_series(1, 100) b, generate_series(0, 19) s});
+	return;
+}
+
+sub check_mixed
+{
+	my ($key, $name) = @_;
+
+	($out, $err) = session_wait($session);
+	is($err, '', "$name: the statement succeeds");
+	is(ask("SELECT count(*), count(DISTINCT ts), sum(v) FROM direct.mixed WHERE k = '$key'"),
+		'4000|4000|4000', '.. and each point is stored once');
+	return;
+}
+
+foreach my $point ([ 'request', 'insert mixed', 2 ], [ 'reply', 'insert mixed', 2 ],
+	[ 'request', 'update mixed', 1 ], [ 'reply', 'update mixed', 1 ],
+	[ 'request', 'commitTransaction 1', 2 ], [ 'reply', 'commitTransaction 1', 2 ])
+{
+	my $key = 'mixed' . $cuts++;
+	my $name = "several commands: cut at the $point->[0] of $point->[1]";
+
+	session_query($session, 'SELECT 1 FROM proxied.slots LIMIT 1');
+	halt_at($proxy, @$point);
+	send_mixed($key);
+	is(halt_await($proxy), $point->[1], $name);
+	halt_end($proxy, 'cut');
+	check_mixed($key, $name);
+}
+
+# The second command reaches the server when the session has had the
+# transaction aborted, on another connection.
+halt_at($proxy, 'request', 'update mixed');
+send_mixed('later');
+halt_await($proxy);
+halt_orphan($proxy);
+halt_at($proxy, 'reply', 'abortTransaction 1');
+is(halt_await($proxy), 'abortTransaction 1', 'the second of several commands is on its way, and the transaction is aborted');
+halt_deliver($proxy);
+halt_end($proxy, 'pass');
+check_mixed('later', 'a second command that arrives late');
+
 # ---- Cancels --------------------------------------------------------------
 
 # A cancel while the commit is on its way leaves no bucket locked.
