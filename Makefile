@@ -22,6 +22,11 @@ WARNINGS = -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
 CORE = $(sort $(wildcard src/core/*.c src/core/*/*.c))
 HFILES = $(wildcard src/*.h src/*/*.h src/core/*/*.h)
 
+# The libraries of compressors are optional.
+has = $(if $(shell pkg-config --exists $(1) 2>/dev/null && echo yes),$(2))
+COMPRESS_CPPFLAGS = $(call has,zlib,-DMTS_ZLIB) $(call has,libzstd,-DMTS_ZSTD) $(call has,snappy,-DMTS_SNAPPY)
+COMPRESS_LIBS = $(call has,zlib,-lz) $(call has,libzstd,-lzstd) $(call has,snappy,-lsnappy)
+
 MODULE_big = mongo_ts_fdw
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c src/core/*/*.c)))
 EXTENSION = mongo_ts_fdw
@@ -95,11 +100,12 @@ fuzz:
 fuzz-programs: $(FUZZ:%=build/fuzz/fuzz_%)
 
 # These programs need libmongoc, but neither PostgreSQL nor a server.
-build/unit/test_reply build/unit/replay_reply: build/unit/driver/reply.o
-build/unit/test_exchange: build/unit/driver/exchange.o build/unit/driver/wire.o build/unit/driver/reply.o
-build/fuzz/fuzz_reply: build/fuzz/driver/reply.o
+build/unit/test_reply build/unit/replay_reply: build/unit/driver/reply.o build/unit/driver/compress.o
+build/unit/test_exchange: $(patsubst %,build/unit/driver/%.o,exchange wire reply compress)
+build/fuzz/fuzz_reply: build/fuzz/driver/reply.o build/fuzz/driver/compress.o
 build/unit/test_reply build/unit/test_exchange build/unit/replay_reply build/fuzz/fuzz_reply: \
-	BSON = $(shell pkg-config $(1) libmongoc-1.0 2>/dev/null || pkg-config $(1) mongoc2)
+	BSON = $(shell pkg-config $(1) libmongoc-1.0 2>/dev/null || pkg-config $(1) mongoc2) \
+		$(if $(filter --libs,$(1)),$(COMPRESS_LIBS),$(COMPRESS_CPPFLAGS))
 
 build/unit/%.o: src/%.c $(HFILES)
 	@mkdir -p $(@D)
@@ -159,16 +165,17 @@ FOREIGN_SYMBOLS = ! nm -D --defined-only mongo_ts_fdw.so | sed 's/.* //' | \
 else
 MONGOC := $(shell pkg-config --exists 'libmongoc-1.0 >= 1.23' 2>/dev/null && echo libmongoc-1.0 || echo mongoc2)
 # Don't warn about the driver's headers.
-PG_CPPFLAGS = -Isrc -DMTS_VERSION='"$(EXTVERSION)"' \
+PG_CPPFLAGS = -Isrc -DMTS_VERSION='"$(EXTVERSION)"' $(COMPRESS_CPPFLAGS) \
 	$(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(MONGOC) 2>/dev/null))
 PG_CFLAGS = $(WARNINGS) -Wno-sign-compare
-SHLIB_LINK = $(shell pkg-config --libs $(MONGOC) 2>/dev/null)
+MONGOC_LIBS := $(shell pkg-config --libs $(MONGOC) 2>/dev/null)
+SHLIB_LINK = $(MONGOC_LIBS) $(COMPRESS_LIBS)
 
 # No function here gains from being inlined by the JIT compiler.
 override with_llvm = no
 
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
-ifneq ($(and $(PGXS),$(SHLIB_LINK)),)
+ifneq ($(and $(PGXS),$(MONGOC_LIBS)),)
 include $(PGXS)
 $(OBJS): $(HFILES)
 src/mongo_ts_fdw.o src/sql/server.o: $(EXTENSION).control

@@ -998,14 +998,14 @@ commit_part(MtsRound *round, bson_error_t *error)
 {
 	MtsBulk *bulk = round->bulk;
 	MtsTransaction *transaction = round->transaction;
-	bool has_failed =
-		error->domain != 0 || find_refused(part_of(round), round->part);
+	bool is_interruption = error->domain != 0 && is_interrupted(bulk, error);
 	bool may_be_committed =
 		transaction->commit != 0 || transaction->is_in_doubt;
 	bson_error_t reason = {0};
+	const bson_t *reply;
 	MtsOutcome outcome;
 
-	if (error->domain != 0 && is_interrupted(bulk, error))
+	if (is_interruption)
 	{
 		record_outcome(bulk, may_be_committed);
 		transaction->is_in_doubt =
@@ -1014,16 +1014,26 @@ commit_part(MtsRound *round, bson_error_t *error)
 		transaction->is_open = true;
 		if (!mts_attempt_should_repeat(&round->attempt, error))
 			raise_command_failure(bulk, error);
+		if (!may_be_committed)
+			return MTS_ABORTED;
 	}
-	if (has_failed && !may_be_committed)
+	else if (error->domain != 0 || find_refused(part_of(round), round->part))
+	{
+		/* the server refuses the commit behind a command that has failed */
+		if (transaction->commit != 0)
+			(void) mts_command_collect(&round->attempt, transaction->commit,
+									   &reply, &reason);
+		transaction->commit = 0;
+		record_outcome(bulk, false);
 		return MTS_ABORTED;
+	}
 	outcome = mts_transaction_commit(transaction, &round->attempt, &reason);
 	record_outcome(bulk, outcome == MTS_UNKNOWN);
 	if (outcome == MTS_UNKNOWN)
 		raise_command_failure(bulk, &reason);
 	if (outcome == MTS_COMMITTED && reason.domain != 0)
 		record_write_concern_error(round, &reason);
-	if (outcome == MTS_ABORTED && !has_failed)
+	if (outcome == MTS_ABORTED && !is_interruption)
 		*error = reason;
 	return outcome;
 }
@@ -1240,8 +1250,8 @@ choose_part(MtsRound *round, int n)
 
 /*
  * Begin the part of the writes from the first one on that is still to be sent:
- * send as many of its commands as need not wait.  Those of PostgreSQL's
- * transaction are sent later.
+ * send as many of its commands as need not wait.  finish_xact() sends those of
+ * PostgreSQL's transaction.
  */
 static void
 begin_part(MtsRound *round, int tries)
@@ -1582,7 +1592,7 @@ begin(MtsBulk *bulk, MtsOp *ops, int nops, bool may_postpone)
 	error_context_stack = &callback;
 	if (nops > 0)
 		begin_part(round, 0);
-	/* what else the statement asks the server for sees these writes */
+	/* a savepoint that is set meanwhile must know what was written before */
 	if (round->kind == PART_XACT)
 		finish(round);
 	error_context_stack = callback.previous;

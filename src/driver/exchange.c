@@ -60,7 +60,8 @@ typedef struct MtsChannel
 	uint32_t number;
 	uint32_t server; /* libmongoc's id, if the channel was used, otherwise 0 */
 	char host[BSON_HOST_NAME_MAX + 7];
-	MtsReplyReader reader; /* of what libmongoc reads */
+	MtsCompressor compressor; /* of our requests and their replies, or 0 */
+	MtsReplyReader reader;    /* of what libmongoc reads */
 	Sent sent[MTS_MAX_SENT];
 	int nsent;
 	bool is_retired; /* nothing more is sent, and libmongoc must learn of it */
@@ -101,10 +102,12 @@ break_channel(MtsChannel *channel)
  *		Find the channel of a host, which libmongoc has logged in on, and
  *		return its number; 0 if there is none that can be used.
  *
- * server is libmongoc's id of the server.
+ * server is libmongoc's id of the server.  The compressor, or 0, is one that
+ * the server has.
  */
 uint32_t
-mts_exchange_find(MtsExchange *exchange, const char *host, uint32_t server)
+mts_exchange_find(MtsExchange *exchange, const char *host, uint32_t server,
+				  MtsCompressor compressor)
 {
 	MtsChannel *channel = exchange->channels;
 
@@ -114,6 +117,7 @@ mts_exchange_find(MtsExchange *exchange, const char *host, uint32_t server)
 	if (!channel)
 		return 0;
 	channel->server = server;
+	channel->compressor = compressor;
 	return channel->number;
 }
 
@@ -237,7 +241,8 @@ receive_oldest(MtsChannel *channel, MtsReply *reply)
 	MtsExchange *exchange = channel->exchange;
 
 	if (!mts_wire_receive(channel->inner, channel->sent[0].ticket, reply,
-						  exchange->timeout, exchange->problem))
+						  channel->compressor != 0, exchange->timeout,
+						  exchange->problem))
 	{
 		reply->size = 0;
 		break_channel(channel);
@@ -460,7 +465,7 @@ write_request(MtsExchange *exchange, MtsChannel *channel,
 	if (!channel || channel->is_retired)
 		return 0;
 	id = mts_wire_send(channel->inner, command, fields, flags,
-					   exchange->timeout);
+					   channel->compressor, exchange->timeout);
 	if (id == 0)
 		break_channel(channel);
 	return id;

@@ -48,7 +48,7 @@ extern mongoc_stream_t *mts_exchange_wrap(MtsExchange *exchange,
 
 /* for topology.c */
 extern uint32_t mts_exchange_find(MtsExchange *exchange, const char *host,
-								  uint32_t server);
+								  uint32_t server, MtsCompressor compressor);
 extern bool mts_exchange_is_usable(const MtsExchange *exchange,
 								   uint32_t channel);
 extern void mts_exchange_retire(MtsExchange *exchange, uint32_t channel);

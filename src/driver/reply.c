@@ -11,8 +11,7 @@
  *
  * libmongoc reads the length of a message and then the rest of it, so the rest
  * is checked in libmongoc's memory.  A malformed reply fails the connection.
- * The documents of a batch are checked when they are unfolded.  Compressed
- * replies to libmongoc's own commands are not checked.
+ * The documents of a batch are checked when they are unfolded.
  *
  * libmongoc also does what a server asks for, for as long as that takes, and
  * deaf to interrupts: it hashes a password a billion times, or copies what it
@@ -21,9 +20,11 @@
 #include "driver/reply.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/bson/element.h"
+#include "driver/compress.h"
 
 #define REST_MSECS 10000 /* for the rest of a message, if libmongoc polls */
 
@@ -205,11 +206,11 @@ is_reply(const MtsElement *element)
  * mts_reply_problem
  *		Return why a reply to a request is malformed, or NULL.
  *
- * The body follows the header.  A compressed reply passes if that may be.
+ * The body follows the header.
  */
 const char *
 mts_reply_problem(const MtsHeader *request, const MtsHeader *reply,
-				  const uint8_t *body, size_t size, bool may_compress)
+				  const uint8_t *body, size_t size)
 {
 	bool is_query = request->opcode == BSON_UINT32_TO_LE(MTS_OP_QUERY);
 	size_t fields = is_query ? 20 : 5;
@@ -217,8 +218,6 @@ mts_reply_problem(const MtsHeader *request, const MtsHeader *reply,
 
 	if (reply->answers != request->id)
 		return "it answers another request";
-	if (may_compress && reply->opcode == BSON_UINT32_TO_LE(MTS_OP_COMPRESSED))
-		return NULL;
 	if (reply->opcode !=
 		BSON_UINT32_TO_LE(is_query ? MTS_OP_REPLY : MTS_OP_MSG))
 		return "it has another opcode than the reply to its request";
@@ -228,6 +227,39 @@ mts_reply_problem(const MtsHeader *request, const MtsHeader *reply,
 		return "it has flags or sections that were not asked for";
 	document = mts_element_document(body + fields, size - fields);
 	return is_reply(&document) ? NULL : "its document is malformed";
+}
+
+/*
+ * mts_reply_decompress
+ *		Decompress a reply whose header and body these are.
+ *
+ * Returns the body, which the caller frees, and replaces its size and the
+ * opcode of the header.  Returns NULL if that is not possible.
+ */
+uint8_t *
+mts_reply_decompress(MtsHeader *reply, const uint8_t *body, size_t *size)
+{
+	uint32_t original[2]; /* the opcode, and the size of the body */
+	size_t length;
+	uint8_t *bytes;
+
+	if (*size <= sizeof(original))
+		return NULL;
+	memcpy(original, body, sizeof(original));
+	length = BSON_UINT32_FROM_LE(original[1]);
+	if (length == 0 || length > MTS_MAX_MESSAGE)
+		return NULL;
+	bytes = malloc(length);
+	if (bytes &&
+		!mts_compress_undo(body[sizeof(original)], body + sizeof(original) + 1,
+						   *size - sizeof(original) - 1, bytes, length))
+	{
+		free(bytes);
+		return NULL;
+	}
+	*size = length;
+	reply->opcode = original[0];
+	return bytes;
 }
 
 /* ---- What libmongoc reads ----------------------------------------------- */
@@ -255,6 +287,29 @@ mts_reply_begin(MtsReplyReader *reader, const mongoc_iovec_t *iov,
 	}
 	if (have == HEADER && BSON_UINT32_FROM_LE(request.length) == total)
 		reader->request = request;
+}
+
+/* Return why a reply, which may be compressed, is malformed, or NULL. */
+static const char *
+find_problem(const MtsReplyReader *reader, const uint8_t *body, size_t size)
+{
+	MtsHeader reply = reader->reply;
+	uint8_t *bytes;
+	const char *problem;
+
+	if (!reader->may_compress ||
+		reply.opcode != BSON_UINT32_TO_LE(MTS_OP_COMPRESSED))
+		return mts_reply_problem(&reader->request, &reply, body, size);
+	bytes = mts_reply_decompress(&reply, body, &size);
+	if (!bytes)
+		return "it cannot be decompressed";
+	/* a request that was compressed is an OP_MSG, too */
+	problem = mts_reply_problem(&(MtsHeader){.id = reader->request.id,
+											 .opcode = BSON_UINT32_TO_LE(
+												 MTS_OP_MSG)},
+								&reply, bytes, size);
+	free(bytes);
+	return problem;
 }
 
 static ssize_t
@@ -308,7 +363,7 @@ mts_reply_readv(MtsReplyReader *reader, mongoc_stream_t *stream,
 		return 0; /* the connection was lost */
 	reader->read = 0;
 	memcpy(&reply->id, into, HEADER - LENGTH);
-	reason = mts_reply_problem(&reader->request, reply, into + HEADER - LENGTH,
-							   size + LENGTH - HEADER, reader->may_compress);
+	reason =
+		find_problem(reader, into + HEADER - LENGTH, size + LENGTH - HEADER);
 	return reason ? refuse(problem, reason) : n;
 }

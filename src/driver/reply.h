@@ -35,8 +35,9 @@ typedef struct MtsReplyReader
 
 extern const char *mts_reply_problem(const MtsHeader *request,
 									 const MtsHeader *reply,
-									 const uint8_t *body, size_t size,
-									 bool may_compress);
+									 const uint8_t *body, size_t size);
+extern uint8_t *mts_reply_decompress(MtsHeader *reply, const uint8_t *body,
+									 size_t *size);
 extern void mts_reply_begin(MtsReplyReader *reader, const mongoc_iovec_t *iov,
 							size_t iovcnt);
 extern ssize_t mts_reply_readv(MtsReplyReader *reader, mongoc_stream_t *stream,

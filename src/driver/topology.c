@@ -86,6 +86,27 @@ tell_of_broken(MtsConnection *connection)
 }
 
 /*
+ * Find the compressor of a connection, by what the server has said; 0 for
+ * none.  The server names those of option "uri" that it has.
+ */
+static MtsCompressor
+compressor_of(const mongoc_server_description_t *description)
+{
+	bson_iter_t list, item;
+	MtsCompressor found = 0;
+
+	if (bson_iter_init_find(&list,
+							mongoc_server_description_hello_response(
+								description),
+							"compression") &&
+		BSON_ITER_HOLDS_ARRAY(&list) && bson_iter_recurse(&list, &item))
+		while (found == 0 && bson_iter_next(&item))
+			if (BSON_ITER_HOLDS_UTF8(&item))
+				found = mts_compress_find(bson_iter_utf8(&item, NULL));
+	return found;
+}
+
+/*
  * mts_topology_connect
  *		Have libmongoc connect to a server and log in, unless it has done so.
  *
@@ -107,7 +128,8 @@ mts_topology_connect(MtsConnection *connection, MtsServer *server,
 		return false;
 	server->channel = mts_exchange_find(
 		&connection->exchange,
-		mongoc_server_description_host(connected)->host_and_port, server->id);
+		mongoc_server_description_host(connected)->host_and_port, server->id,
+		compressor_of(connected));
 	if (server->channel == 0)
 		bson_set_error(error, MONGOC_ERROR_STREAM,
 					   MONGOC_ERROR_STREAM_NOT_ESTABLISHED,

@@ -318,10 +318,7 @@ mts_transaction_commit(MtsTransaction *transaction, MtsAttempt *attempt,
 void
 mts_transaction_orphan(MtsTransaction *transaction)
 {
-	MtsConnection *connection = transaction->connection;
-
-	connection->invalid = true;
-	mts_orphan_add_session(connection, transaction->lsid);
+	mts_orphan_add_session(transaction->connection, transaction->lsid);
 	/* its number is not known to be the last one */
 	*transaction->lsid = (MtsLsid){0};
 	transaction->is_open = false;

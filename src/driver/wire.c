@@ -38,47 +38,118 @@
 
 static uint32_t last_id = FIRST_ID - 1;
 
+/* Tell whether a command has a password; drivers do not compress it. */
+static bool
+has_password(const bson_t *command)
+{
+	static const char *const names[] = {"createUser",   "updateUser",
+										"saslStart",    "saslContinue",
+										"authenticate", "copydb"};
+	bson_iter_t iter;
+	bool found = false;
+
+	if (bson_iter_init(&iter, command) && bson_iter_next(&iter))
+		for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+			found |= strcmp(bson_iter_key(&iter), names[i]) == 0;
+	return found;
+}
+
+/* Write the parts of a message with its header; false if that fails. */
+static bool
+write_plain(mongoc_stream_t *stream, MtsHeader *header, mongoc_iovec_t *parts,
+			size_t nparts, size_t size, int32_t timeout)
+{
+	size_t total = sizeof(*header) + size;
+
+	header->length = BSON_UINT32_TO_LE((uint32_t) total);
+	header->opcode = BSON_UINT32_TO_LE(MTS_OP_MSG);
+	return mongoc_stream_writev(stream, parts, nparts, timeout) ==
+		   (ssize_t) total;
+}
+
+/*
+ * Write the same message compressed: an OP_COMPRESSED with the opcode and the
+ * size of what is compressed, and the compressor.
+ */
+static bool
+write_compressed(mongoc_stream_t *stream, MtsHeader *header,
+				 const mongoc_iovec_t *parts, size_t nparts, size_t size,
+				 MtsCompressor compressor, int32_t timeout)
+{
+	uint32_t original[2] = {BSON_UINT32_TO_LE(MTS_OP_MSG),
+							BSON_UINT32_TO_LE((uint32_t) size)};
+	size_t bound = mts_compress_bound(compressor, size);
+	uint8_t *body = malloc(size);
+	uint8_t *compressed = malloc(bound);
+	mongoc_iovec_t iov[] = {{.iov_base = (void *) header,
+							 .iov_len = sizeof(*header)},
+							{.iov_base = (void *) original,
+							 .iov_len = sizeof(original)},
+							{.iov_base = (void *) &compressor, .iov_len = 1},
+							{.iov_base = (void *) compressed}};
+	size_t have = 0, total;
+	bool ok = false;
+
+	for (size_t i = 1; body && i < nparts; i++)
+	{
+		memcpy(body + have, parts[i].iov_base, parts[i].iov_len);
+		have += parts[i].iov_len;
+	}
+	if (body && compressed)
+		iov[3].iov_len =
+			mts_compress(compressor, body, size, compressed, bound);
+	total = sizeof(*header) + sizeof(original) + 1 + iov[3].iov_len;
+	header->length = BSON_UINT32_TO_LE((uint32_t) total);
+	header->opcode = BSON_UINT32_TO_LE(MTS_OP_COMPRESSED);
+	if (iov[3].iov_len > 0)
+		ok = mongoc_stream_writev(stream, iov, 4, timeout) == (ssize_t) total;
+	free(body);
+	free(compressed);
+	return ok;
+}
+
 /*
  * mts_wire_send
  *		Send a command, to which the fields are appended; returns the id of the
  *		message, or 0 if it was not sent as a whole.
  *
- * Nothing is copied.  Ids are unique in the process until they begin again.
+ * Nothing is copied, unless it is compressed.  Ids are unique in the process
+ * until they begin again.
  */
 uint32_t
 mts_wire_send(mongoc_stream_t *stream, const bson_t *command,
-			  const bson_t *fields, uint32_t flags, int32_t timeout)
+			  const bson_t *fields, uint32_t flags, MtsCompressor compressor,
+			  int32_t timeout)
 {
-	uint32_t size = command->len + fields->len - LENGTH - END;
-	struct
-	{
-		MtsHeader header;
-		uint32_t flags;
-	} begin;
-	uint8_t kind[1 + LENGTH] = {0};
+	uint32_t length = command->len + fields->len - LENGTH - END;
+	uint32_t length_le = BSON_UINT32_TO_LE(length);
+	size_t size = PREFIX + length;
+	MtsHeader header = {0};
+	uint8_t begin[PREFIX + LENGTH] = {0};
 	uint8_t end[END] = {0};
-	uint32_t length = BSON_UINT32_TO_LE(size);
-	mongoc_iovec_t iov[] = {
-		{.iov_base = (void *) &begin, .iov_len = sizeof(begin)},
-		{.iov_base = (void *) kind, .iov_len = sizeof(kind)},
+	mongoc_iovec_t parts[] = {
+		{.iov_base = (void *) &header, .iov_len = sizeof(header)},
+		{.iov_base = (void *) begin, .iov_len = sizeof(begin)},
 		{.iov_base = (void *) (bson_get_data(command) + LENGTH),
 		 .iov_len = command->len - LENGTH - END},
 		{.iov_base = (void *) (bson_get_data(fields) + LENGTH),
 		 .iov_len = fields->len - LENGTH - END},
 		{.iov_base = (void *) end, .iov_len = sizeof(end)},
 	};
-	uint32_t total = (uint32_t) sizeof(MtsHeader) + PREFIX + size;
+	size_t nparts = sizeof(parts) / sizeof(*parts);
+	bool ok;
 
 	last_id = last_id == LAST_ID ? FIRST_ID : last_id + 1;
-	begin.header =
-		(MtsHeader){BSON_UINT32_TO_LE(total), BSON_UINT32_TO_LE(last_id), 0,
-					BSON_UINT32_TO_LE(MTS_OP_MSG)};
-	begin.flags = BSON_UINT32_TO_LE(flags);
-	memcpy(kind + 1, &length, LENGTH);
-	return mongoc_stream_writev(stream, iov, sizeof(iov) / sizeof(*iov),
-								timeout) == (ssize_t) total
-			   ? last_id
-			   : 0;
+	header.id = BSON_UINT32_TO_LE(last_id);
+	flags = BSON_UINT32_TO_LE(flags);
+	memcpy(begin, &flags, sizeof(flags));
+	memcpy(begin + PREFIX, &length_le, LENGTH);
+	if (compressor == 0 || has_password(command))
+		ok = write_plain(stream, &header, parts, nparts, size, timeout);
+	else
+		ok = write_compressed(stream, &header, parts, nparts, size, compressor,
+							  timeout);
+	return ok ? last_id : 0;
 }
 
 /* Make a buffer large enough; returns false when memory has run out. */
@@ -98,6 +169,18 @@ reserve(MtsReply *reply, size_t size)
 	return reply->bytes != NULL;
 }
 
+/* Replace a compressed reply by what it becomes. */
+static bool
+decompress(MtsHeader *header, MtsReply *reply)
+{
+	size_t size = reply->size;
+	uint8_t *bytes = mts_reply_decompress(header, reply->bytes, &size);
+
+	mts_wire_free(reply);
+	*reply = (MtsReply){bytes, bytes ? size : 0, size};
+	return bytes != NULL;
+}
+
 /*
  * mts_wire_receive
  *		Receive the reply to a request.
@@ -107,12 +190,11 @@ reserve(MtsReply *reply, size_t size)
  */
 bool
 mts_wire_receive(mongoc_stream_t *stream, uint32_t request, MtsReply *reply,
-				 int32_t timeout, const char **problem)
+				 bool may_compress, int32_t timeout, const char **problem)
 {
 	const MtsHeader asked = {.id = BSON_UINT32_TO_LE(request),
 							 .opcode = BSON_UINT32_TO_LE(MTS_OP_MSG)};
 	MtsHeader header;
-	const char *reason;
 	uint32_t length;
 
 	if (mongoc_stream_read(stream, &header, sizeof(header), sizeof(header),
@@ -128,11 +210,15 @@ mts_wire_receive(mongoc_stream_t *stream, uint32_t request, MtsReply *reply,
 		mongoc_stream_read(stream, reply->bytes, reply->size, reply->size,
 						   timeout) != (ssize_t) reply->size)
 		return false;
-	reason =
-		mts_reply_problem(&asked, &header, reply->bytes, reply->size, false);
-	if (reason)
-		*problem = reason;
-	return !reason;
+	/* the request was compressed, otherwise the opcode is refused below */
+	if (may_compress &&
+		header.opcode == BSON_UINT32_TO_LE(MTS_OP_COMPRESSED) &&
+		!decompress(&header, reply))
+		*problem = "it cannot be decompressed";
+	else
+		*problem =
+			mts_reply_problem(&asked, &header, reply->bytes, reply->size);
+	return !*problem;
 }
 
 /*

@@ -7,6 +7,8 @@
 
 #include "mongoc/mongoc.h"
 
+#include "driver/compress.h"
+
 /* The server does not answer a request with this flag. */
 #define MTS_WIRE_NO_REPLY 2
 
@@ -20,10 +22,10 @@ typedef struct MtsReply
 
 extern uint32_t mts_wire_send(mongoc_stream_t *stream, const bson_t *command,
 							  const bson_t *fields, uint32_t flags,
-							  int32_t timeout);
+							  MtsCompressor compressor, int32_t timeout);
 extern bool mts_wire_receive(mongoc_stream_t *stream, uint32_t request,
-							 MtsReply *reply, int32_t timeout,
-							 const char **problem);
+							 MtsReply *reply, bool may_compress,
+							 int32_t timeout, const char **problem);
 extern void mts_wire_view(const MtsReply *reply, bson_t *document);
 extern void mts_wire_move(MtsReply *to, MtsReply *from);
 extern void mts_wire_free(MtsReply *reply);

@@ -140,7 +140,7 @@ begin(Server **server, uint32_t *channel)
 	(*server)->base.check_closed = server_check_closed;
 	stream = mts_exchange_wrap(&exchange, &(*server)->base, &(*server)->base,
 							   HOST, false);
-	*channel = mts_exchange_find(&exchange, HOST, 7);
+	*channel = mts_exchange_find(&exchange, HOST, 7, 0);
 	return stream;
 }
 
@@ -318,7 +318,7 @@ lie(const char *name, const char *expected, void (*tell)(Server *server))
 	ok(is_lost && server->is_shut, "%s: the stream is closed", name);
 	is_text(problem ? problem : "none", expected, name);
 	ok(!mts_exchange_is_usable(&exchange, channel) &&
-		   mts_exchange_find(&exchange, HOST, 7) == 0 && ask(channel) == 0,
+		   mts_exchange_find(&exchange, HOST, 7, 0) == 0 && ask(channel) == 0,
 	   "%s: nothing more is sent", name);
 	ok(mts_exchange_break_retired(&exchange, &id) && id == 7 &&
 		   !mts_exchange_break_retired(&exchange, &id),

@@ -7,6 +7,8 @@
 #include "tap.h"
 #include "wire.h"
 
+#include "driver/compress.h"
+
 #define REQUEST 77
 
 /* A message, without its length field */
@@ -159,15 +161,58 @@ test_envelopes(const bson_t *doc)
 	request_opcode = OP_MSG;
 }
 
+/* Compress the message of a document. */
 static void
-test_compression(void)
+wrap_compressed(Message *message, MtsCompressor compressor, const bson_t *doc)
 {
+	uint8_t body[1024] = {0};
+	size_t size = 5 + doc->len;
+	size_t at;
+
+	memcpy(body + 5, bson_get_data(doc), doc->len);
+	begin(message, REQUEST, OP_COMPRESSED);
+	append_int32(message, OP_MSG);
+	append_int32(message, (int32_t) size);
+	append(message, &compressor, 1);
+	at = message->size;
+	message->size += mts_compress(compressor, body, size, message->bytes + at,
+								  sizeof(message->bytes) - at);
+}
+
+static void
+test_compression(const bson_t *doc)
+{
+	static const char *const names[] = {"snappy", "zlib", "zstd"};
+	static const char broken[] = "it cannot be decompressed";
 	Message message;
 
 	begin(&message, REQUEST, OP_COMPRESSED);
 	fails(&message, opcode);
 	may_compress = true;
-	passes(&message, "a compressed reply");
+	fails(&message, broken);
+	for (int i = 0; i < 3; i++)
+	{
+		MtsCompressor compressor = mts_compress_find(names[i]);
+
+		if (compressor == 0)
+			continue;
+		wrap_compressed(&message, compressor, doc);
+		passes(&message, names[i]);
+		message.size--;
+		fails(&message, broken);
+		message.size++;
+		/* the size of what is compressed */
+		message.bytes[16]++;
+		fails(&message, broken);
+		message.bytes[16] -= 2;
+		fails(&message, broken);
+		message.bytes[16]++;
+		message.bytes[20] = 77;
+		fails(&message, broken);
+		wrap_compressed(&message, compressor, &(bson_t) BSON_INITIALIZER);
+		message.bytes[12]++;
+		fails(&message, opcode);
+	}
 	may_compress = false;
 }
 
@@ -331,7 +376,7 @@ main(void)
 	bson_t *doc = sound_reply();
 
 	test_envelopes(doc);
-	test_compression();
+	test_compression(doc);
 	test_fields();
 	test_demands();
 	test_changes(doc);
