@@ -3,13 +3,12 @@
  *		Log the commands that are sent to MongoDB, with the time that each took
  *		and what came back.
  *
- * libmongoc reports the beginning and the end of each command.  It reports
- * neither its handshakes nor its logins.  Only the text of commands in a list
- * is shown: mongo_ts_command can send others, which have passwords.
+ * A command is logged when its reply is asked for.  libmongoc's handshakes and
+ * logins are not logged.  Only the text of commands in a list is shown:
+ * mongo_ts_command can send others, which have passwords.
  *
- * This runs within libmongoc's frames, also while a transaction ends.  So it
- * neither raises an error nor looks into a catalog, and texts are in buffers
- * that cut them.
+ * This also runs while a transaction ends.  So it neither raises an error nor
+ * looks into a catalog, and texts are in buffers that cut them.
  */
 #include "postgres.h"
 

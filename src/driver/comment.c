@@ -8,8 +8,8 @@
  * foreign server, a pattern.  A comment never fails: text that cannot be
  * converted to UTF-8 is replaced, and a long text is cut.
  *
- * Commands that libmongoc sends by itself have no comment, such as hello and
- * killCursors, and the commit of a transaction of PostgreSQL.
+ * Commands that libmongoc sends by itself have no comment, such as hello, nor
+ * has killCursors.
  */
 #include "driver/comment.h"
 

@@ -601,7 +601,7 @@ mts_xact_postpone(MtsConnection *connection, const char *database,
 static _Noreturn void
 refuse_commit(Xact *xact, const char *message, const bson_error_t *error)
 {
-	connection->invalid = true;
+	xact->connection->invalid = true;
 	mts_transaction_orphan(&xact->transaction);
 	ereport(
 		ERROR,

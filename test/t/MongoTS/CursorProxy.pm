@@ -50,7 +50,7 @@ sub count_cursors
 		delete @open{ values %$numbers };
 		return;
 	}
-	return unless unpack('x12 l<', $reply) == 2013;
+	return unless length $reply && unpack('x12 l<', $reply) == 2013;
 	my (undef, $fields) = bson_read($reply, 21);
 	delete $open{ $request->{fields}{getMore} } if $request->{name} eq 'getMore';
 	return unless $fields->{cursor};
