@@ -31,7 +31,8 @@ BEGIN
   RETURN n || ' rows, read by ' || coalesce(reader, 'none') || CASE WHEN differ > 0 THEN ', ' || differ || ' differ' ELSE '' END;
 END $$;
 
--- Documents of one type, and one that has two
+-- Documents of one type, one that has integers too, and one with a type that is
+-- not read at once
 CREATE FOREIGN TABLE slots (
   d     timestamptz,
   host  text,
@@ -39,15 +40,21 @@ CREATE FOREIGN TABLE slots (
 ) SERVER readers;
 INSERT INTO slots SELECT timestamptz '2024-03-10 00:00Z' + i * interval '1 minute', 'h', i / 8.0
   FROM generate_series(0, 1199) i;
-CALL put('slots', '[{"d": {"$date": "2024-03-11T00:00:00Z"}, "host": "b", "v": {"0": 1.5, "1": 2, "7": null}}]');
+CALL put('slots', '[
+  {"d": {"$date": "2024-03-11T00:00:00Z"}, "host": "mixed", "v": {"0": 1.5, "1": 2, "7": null, "9": {"$numberLong": "9007199254740992"}}},
+  {"d": {"$date": "2024-03-11T01:00:00Z"}, "host": "decimal", "v": {"0": 1.5, "1": {"$numberDecimal": "2"}}}]');
 SELECT readers('SELECT * FROM slots');
-SELECT readers('SELECT * FROM slots WHERE host = ''h''');
-SELECT readers('SELECT * FROM slots WHERE host = ''b''');
+SELECT readers('SELECT * FROM slots WHERE host = ''mixed''');
+SELECT readers('SELECT * FROM slots WHERE host = ''decimal''');
 SELECT readers('SELECT date_trunc(''hour'', d), sum(v) FROM slots GROUP BY 1');
 SELECT readers('SELECT * FROM slots WHERE host = ''none''');
 SET mongo_ts_fdw.enable_column_reader = off;
 SELECT * FROM plan('SELECT * FROM slots', ', ANALYZE, VERBOSE');
 RESET mongo_ts_fdw.enable_column_reader;
+-- no type of words has all of these values
+CALL put('slots', '[{"d": {"$date": "2024-03-11T02:00:00Z"}, "host": "large", "v": {"0": 1.5, "1": {"$numberLong": "9007199254740993"}}}]');
+SELECT try('SELECT * FROM slots WHERE host = ''large''');
+SELECT mongo_ts_command(:'suite', '{"delete": "slots", "deletes": [{"q": {"host": "large"}, "limit": 1}]}')->'n';
 
 -- Documents that are rows are read in columns for groups only
 CREATE FOREIGN TABLE flat (ts timestamptz, host text, v float8) SERVER readers;
@@ -55,3 +62,77 @@ INSERT INTO flat SELECT timestamptz '2024-03-10 00:00Z' + i * interval '1 minute
   FROM generate_series(0, 999) i;
 SELECT readers('SELECT host, sum(v) FROM flat GROUP BY host');
 SELECT readers('SELECT * FROM flat');
+
+-- Points with columns that are not numbers: their values tell series apart.
+-- Some points lack some, or have null.
+CREATE FOREIGN TABLE samples (
+  d      timestamptz OPTIONS (field 's[].t', role 'time'),
+  host   text,
+  state  text OPTIONS (field 's[].state'),
+  ok     boolean OPTIONS (field 's[].ok'),
+  n      int OPTIONS (field 's[].n'),
+  big    bigint OPTIONS (field 's[].big'),
+  v      float8 OPTIONS (field 's[].v'),
+  due    timestamptz OPTIONS (field 's[].due'),
+  note   text OPTIONS (field 's[].note')
+) SERVER readers OPTIONS (bucket_time_field 'day', bucket_span '1 day');
+SELECT json_agg(json_build_object('host', 'h' || day % 2,
+         'day', json_build_object('$date', to_char(timestamp '2024-03-10' + day * interval '1 day', 'YYYY-MM-DD"T"00:00:00"Z"')),
+         's', (SELECT json_agg(json_strip_nulls(json_build_object(
+             't', json_build_object('$date', to_char(timestamp '2024-03-10' + day * interval '1 day' + i * interval '3 minutes', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')),
+             'state', (array['ok', 'down', 'idle', NULL, 'ok'])[1 + (i / 7) % 5],
+             'ok', CASE WHEN i % 11 > 0 THEN i % 3 = 0 END,
+             'n', CASE WHEN i % 13 > 0 THEN i % 10 - 3 END,
+             'big', json_build_object('$numberLong', (i * 10000000000)::text),
+             'v', CASE i % 50 WHEN 49 THEN json_build_object('$numberDouble', 'NaN') WHEN 48 THEN NULL ELSE to_json(i / 4.0) END,
+             'due', json_build_object('$date', to_char(timestamp '2024-06-10' + i * interval '1 hour', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')),
+             'note', 'note ' || day || '-' || i))) FROM generate_series(0, 299) i))) AS documents
+  FROM generate_series(0, 9) day \gset
+CALL put('samples', :'documents');
+CALL put('samples', '[{"_id": 9, "host": "h9", "day": {"$date": "2024-05-01T00:00:00Z"}, "s": [
+  {"t": {"$date": "2024-05-01T00:00:00Z"}, "state": "ok", "n": 1, "v": {"$numberDouble": "-0.0"}},
+  {"t": {"$date": "2024-05-01T00:00:01Z"}, "state": null, "ok": true, "n": 2, "v": 3}, {}]}]');
+SELECT query, readers(query) FROM (VALUES
+  ('SELECT d, host, v FROM samples'),
+  ('SELECT d, state, v FROM samples'),
+  ('SELECT d, state, ok, n, v, due FROM samples WHERE host = ''h1'''),
+  ('SELECT state, count(*), sum(n), max(due) FROM samples GROUP BY state'),
+  ('SELECT state, ok, host, count(v), min(big) FROM samples GROUP BY state, ok, host'),
+  ('SELECT n, count(*), sum(n), avg(v) FROM samples WHERE v < 60 GROUP BY n'),
+  ('SELECT date_trunc(''hour'', d), state, count(*) FROM samples GROUP BY 1, 2'),
+  ('SELECT upper(state), count(*) FROM samples WHERE state <> ''idle'' GROUP BY 1'),
+  -- too many series: each point has another
+  ('SELECT d, note FROM samples'),
+  ('SELECT note, count(v) FROM samples GROUP BY note'),
+  ('SELECT v, count(*) FROM samples GROUP BY v')) AS queries(query);
+
+-- Conditions that are evaluated before there are rows
+SELECT condition, readers('SELECT * FROM samples WHERE ' || condition),
+    readers('SELECT d, v FROM samples WHERE ' || condition),
+    readers('SELECT state, count(*), count(v) AS values FROM samples WHERE ' || condition || ' GROUP BY state')
+  FROM (VALUES ('v > 70'), ('v >= 70'), ('v = 3'), ('v < 1'), ('v <= 0'), ('v <> 3'), ('70 < v'), ('v = ''NaN'''), ('v > ''NaN'''),
+  ('v < ''NaN'''), ('v = 0'), ('n > 5'), ('n <> 2'), ('n = 2::smallint'), ('n < 3000000000'), ('5 >= n'), ('big > 2980000000000'), ('big = 0'),
+  ('due >= ''2024-06-22 00:00Z'''), ('due = ''2024-06-10 05:00Z'''), ('state = ''ok'''), ('''down'' = state'), ('state <> ''ok'''), ('ok'), ('ok = false'),
+  ('state = ''ok'' AND v > 60 AND n <= 0'), ('v > 1000'), ('v > n'), ('v > 70 OR n = 1'), ('v IS NULL AND n > 3'),
+  ('host = ''h9'' AND v = 0'), ('note = ''note 3-7''')) AS conditions(condition);
+-- the rows that are removed are counted
+SELECT * FROM plan('SELECT d, v FROM samples WHERE v > 74.5', ', ANALYZE');
+SELECT * FROM plan('SELECT count(*) FROM samples WHERE v > 74.5', ', ANALYZE');
+SELECT d, v FROM samples WHERE v > 74.5 AND host = 'h1' ORDER BY d LIMIT 3;
+-- values of parameters, which change
+PREPARE above(float8, text) AS SELECT count(*), min(v), count(DISTINCT d) FROM samples WHERE v > $1 AND state = $2;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE above(70, 'ok');
+EXECUTE above(10, 'down');
+EXECUTE above(NULL, 'down');
+EXECUTE above(1, NULL);
+RESET plan_cache_mode;
+-- a volatile condition sees all points
+CREATE SEQUENCE seen;
+CREATE FUNCTION see() RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS 'BEGIN RETURN nextval(''seen'') > 0; END';
+SELECT count(*) FROM samples WHERE see() AND v > 1 AND host = 'h9';
+SELECT last_value FROM seen;
+-- the input function of a type names the point
+CREATE FOREIGN TABLE numbers (d timestamptz OPTIONS (field 's[].t'), host text, state int OPTIONS (field 's[].state'))
+  SERVER readers OPTIONS (collection 'samples', bucket_time_field 'day', bucket_span '1 day');
+SELECT state, count(*) FROM numbers WHERE host = 'h9' GROUP BY state;

@@ -44,6 +44,12 @@ mtsBeginForeignScan(ForeignScanState *state, int eflags)
 			node->merge = mts_merge_new(node->scan, state);
 		}
 	}
+	if (!node->agg && plan->scan.plan.qual != NIL &&
+		!(node->scan->spec.order && node->scan->spec.order->nseries > 0))
+		node->scan->bucket->conditions =
+			mts_condition_find(node->scan->table, plan->scan.scanrelid,
+							   plan->scan.plan.qual,
+							   state->ss.ps.ps_ExprContext);
 	node->scan->is_generic = (eflags & MTS_EXPLAIN_GENERIC) != 0;
 	state->fdw_state = node;
 }
@@ -54,14 +60,17 @@ mtsIterateForeignScan(ForeignScanState *state)
 {
 	TupleTableSlot *slot = state->ss.ss_ScanTupleSlot;
 	MtsScanNode *node = state->fdw_state;
+	int64 removed;
 
 	if (node->agg)
 		return mts_agg_next(node->agg, slot);
 	ExecClearTuple(slot);
+	removed = node->scan->counters->removed;
 	if (node->merge)
 		(void) mts_merge_next(node->merge, slot);
 	else if (mts_scan_next(node->scan, slot))
 		ExecStoreVirtualTuple(slot);
+	InstrCountFiltered1(state, node->scan->counters->removed - removed);
 	return slot;
 }
 

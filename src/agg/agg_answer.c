@@ -32,6 +32,7 @@ struct MtsAnswers
 	TupleTableSlot *row;
 	bool is_possible[MTS_NWAYS];     /* a way, for this aggregation */
 	MtsPreaggregates *preaggregates; /* NULL if that way is not possible */
+	ExprState *series_filter;        /* conditions on series of points */
 
 	bool can_begin_again; /* no group has been emitted */
 	int nheaders;         /* that have been read, at most SAMPLE */
@@ -232,21 +233,53 @@ advances_by_values(const MtsBucket *bucket, const MtsAggregate *aggregate)
 	if (aggregate->narguments > 1 || attribute < 0)
 		return false;
 	kind = mts_bucket_output(bucket, attribute)->kind;
-	return kind == MTS_OUTPUT_TIME || kind == MTS_OUTPUT_POINT ||
-		   (bucket->table->layout.time_kind == MTS_TIME_FLAT &&
+	return kind == MTS_OUTPUT_TIME ||
+		   ((kind == MTS_OUTPUT_POINT ||
+			 bucket->table->layout.time_kind == MTS_TIME_FLAT) &&
 			mts_bucket_takes_words(bucket, attribute));
 }
 
-/*
- * Prepare to read batches of documents that are rows.  The arguments of
- * aggregates are their values, and all other columns their keys.
- */
-static void
-init_documents(const MtsAggSpec *spec, List *private, MtsBucket *bucket)
+/* Tell whether a condition is evaluated on words, before there are series. */
+static bool
+selects_words(const MtsBucket *bucket, const MtsCondition *condition)
 {
-	const MtsLayout *layout = &spec->table->layout;
-	bool *is_value = palloc0((layout->ncolumns + 1) * sizeof(bool));
-	bool *is_key = palloc0((layout->ncolumns + 1) * sizeof(bool));
+	int column = condition->column;
+
+	return mts_bucket_output(bucket, column)->kind == MTS_OUTPUT_POINT &&
+		   mts_condition_takes_words(condition) &&
+		   mts_bucket_takes_words(bucket, column);
+}
+
+/*
+ * Have conditions evaluated when points are read at once, and return the
+ * clauses that are evaluated for each series.
+ */
+static List *
+init_conditions(MtsAnswers *answers)
+{
+	const MtsAggSpec *spec = answers->spec;
+	MtsBucket *bucket = answers->input->scan->bucket;
+	List *clauses = list_copy(spec->point_clauses);
+	ListCell *lc;
+
+	bucket->conditions =
+		mts_condition_find(spec->table, spec->varno, spec->point_clauses,
+						   answers->econtext);
+	foreach (lc, bucket->conditions)
+	{
+		const MtsCondition *condition = lfirst(lc);
+
+		if (selects_words(bucket, condition))
+			clauses = list_delete_ptr(clauses, condition->clause);
+	}
+	answers->series_filter = ExecInitQual(clauses, NULL);
+	return clauses;
+}
+
+/* Find the columns of the keys, and of conditions that groups evaluate. */
+static Bitmapset *
+find_others(const MtsAggSpec *spec, List *private, List *clauses)
+{
 	Bitmapset *others = NULL;
 	ListCell *lc;
 
@@ -258,43 +291,70 @@ init_documents(const MtsAggSpec *spec, List *private, MtsBucket *bucket)
 			node = (Node *) ((Aggref *) node)->aggfilter;
 		pull_varattnos(node, spec->varno, &others);
 	}
-	pull_varattnos(list_nth(private, MTS_AGG_LOCAL), spec->varno, &others);
+	pull_varattnos((Node *) clauses, spec->varno, &others);
+	return others;
+}
+
+/*
+ * Prepare to read the points of a bucket by series.  The arguments of
+ * aggregates and the columns of conditions on words are their values, and all
+ * other columns of points, or of documents that are rows, their keys.
+ */
+static bool
+init_series(MtsAnswers *answers, const Bitmapset *others)
+{
+	const MtsAggSpec *spec = answers->spec;
+	MtsAggInput *input = answers->input;
+	MtsBucket *bucket = input->scan->bucket;
+	const MtsLayout *layout = &spec->table->layout;
+	MtsOutputKind constant = layout->time_kind == MTS_TIME_FLAT
+								 ? MTS_OUTPUT_TIME
+								 : MTS_OUTPUT_BUCKET;
+	bool *is_value = palloc0((layout->ncolumns + 1) * sizeof(bool));
+	bool *is_key = palloc0((layout->ncolumns + 1) * sizeof(bool));
+	ListCell *lc;
+
 	for (int i = 0; i < spec->naggregates; i++)
 		if (spec->aggregates[i].narguments > 0)
 			is_value[spec->aggregates[i].arguments[0].attribute] = true;
+	foreach (lc, bucket->conditions)
+		if (selects_words(bucket, lfirst(lc)))
+			is_value[((MtsCondition *) lfirst(lc))->column] = true;
 	if (layout->time_column >= 0)
 		is_value[layout->time_column] = false;
 	for (int i = 0; i < bucket->noutputs; i++)
 	{
-		int column = bucket->outputs[i].column;
+		const MtsOutput *output = &bucket->outputs[i];
+		int column = output->column;
 
 		is_key[column] =
-			bucket->outputs[i].kind == MTS_OUTPUT_BUCKET &&
+			output->kind != MTS_OUTPUT_TIME && output->kind != constant &&
 			(!is_value[column] ||
 			 bms_is_member(column + 1 - FirstLowInvalidHeapAttributeNumber,
 						   others));
 	}
-	mts_bucket_read_documents(bucket, is_value, is_key);
+	return mts_bucket_read_series(bucket, is_value, is_key) &&
+		   (!input->open_scan ||
+			mts_bucket_read_series(input->open_scan->bucket, is_value,
+								   is_key));
 }
 
 static bool
 prepare_columns(MtsAnswers *answers, List *private)
 {
 	const MtsAggSpec *spec = answers->spec;
-	MtsAggInput *input = answers->input;
-	MtsBucket *bucket = input->scan->bucket;
+	List *clauses = init_conditions(answers);
 
-	if (spec->filters_values || spec->has_value_keys || spec->naggregates == 0)
+	if (!mts_agg_spec_is_of_series(spec, (Node *) clauses) ||
+		spec->has_value_keys || spec->naggregates == 0)
 		return false;
 	for (int i = 0; i < spec->naggregates; i++)
-		if (!advances_by_values(bucket, &spec->aggregates[i]))
+		if (!advances_by_values(answers->input->scan->bucket,
+								&spec->aggregates[i]))
 			return false;
 	if (spec->table->layout.time_kind == MTS_TIME_FLAT)
-		init_documents(spec, private, bucket);
-	bucket->sorts_series = true;
-	if (input->open_scan)
-		input->open_scan->bucket->sorts_series = true;
-	return true;
+		clauses = list_nth(private, MTS_AGG_LOCAL);
+	return init_series(answers, find_others(spec, private, clauses));
 }
 
 /* Advance an aggregate of the current group by points of the batch. */
@@ -327,7 +387,7 @@ aggregate_run(MtsAnswers *answers, const MtsBatch *batch, int from, int end)
 	MtsGroups *groups = answers->groups;
 	int to;
 
-	if (!mts_agg_group_run_passes(groups, end - from))
+	if (!mts_agg_group_run_passes(groups, answers->series_filter, end - from))
 		return end;
 	mts_agg_group_enter_point(groups, batch->times[from]);
 	to = mts_agg_group_end_of_run(groups, batch->times, from, end);
@@ -342,7 +402,7 @@ static void
 aggregate_batch(MtsAnswers *answers, const MtsBatch *batch)
 {
 	MtsBucket *bucket = answers->input->bucket;
-	int end = batch->series ? 0 : batch->n;
+	int end = batch->nkeys > 0 ? 0 : batch->n;
 	int series = 0;
 	int to;
 
@@ -350,7 +410,8 @@ aggregate_batch(MtsAnswers *answers, const MtsBatch *batch)
 							   bucket->unfold.latest);
 	for (int from = 0; from < batch->n; from = to)
 	{
-		if (from == end)
+		/* a series can have lost all of its points */
+		while (from == end)
 		{
 			/* all columns of documents are those of buckets */
 			if (bucket->reads_documents)
@@ -374,7 +435,7 @@ aggregate_batch(MtsAnswers *answers, const MtsBatch *batch)
 static Answer
 answer_by_columns(MtsAnswers *answers)
 {
-	const MtsBatch *batch = mts_bucket_batch(answers->input->bucket);
+	const MtsBatch *batch = mts_bucket_series(answers->input->bucket);
 	MemoryContext old;
 
 	if (!batch)
@@ -443,7 +504,7 @@ answer_by_points(MtsAnswers *answers)
 			MemoryContextSwitchTo(answers->econtext->ecxt_per_tuple_memory);
 
 		ExecStoreVirtualTuple(answers->row);
-		if (mts_agg_group_run_passes(groups, 1))
+		if (mts_agg_group_run_passes(groups, answers->spec->filter, 1))
 		{
 			mts_agg_group_enter_point(groups, bucket->point.time);
 			aggregate_point(answers);

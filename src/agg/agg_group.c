@@ -104,15 +104,15 @@ mts_agg_group_bucket_passes(MtsGroups *groups, int64 npoints)
 
 /*
  * mts_agg_group_run_passes
- *		Evaluate all conditions, for a number of points for which they are the
- *		same.
+ *		Evaluate the conditions on the bucket and a filter, for a number of
+ *		points for which they are the same.
  */
 bool
-mts_agg_group_run_passes(MtsGroups *groups, int64 npoints)
+mts_agg_group_run_passes(MtsGroups *groups, ExprState *filter, int64 npoints)
 {
 	if (!mts_agg_group_bucket_passes(groups, npoints))
 		return false;
-	if (ExecQual(groups->spec->filter, groups->econtext))
+	if (ExecQual(filter, groups->econtext))
 		return true;
 	groups->counters->removed += npoints;
 	return false;

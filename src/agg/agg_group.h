@@ -55,7 +55,8 @@ extern void mts_agg_group_clear(MtsGroups *groups);
 extern void mts_agg_group_begin_bucket(MtsGroups *groups, MtsTime earliest,
 									   MtsTime latest);
 extern bool mts_agg_group_bucket_passes(MtsGroups *groups, int64 npoints);
-extern bool mts_agg_group_run_passes(MtsGroups *groups, int64 npoints);
+extern bool mts_agg_group_run_passes(MtsGroups *groups, ExprState *filter,
+									 int64 npoints);
 extern void mts_agg_group_enter_point(MtsGroups *groups, MtsTime t);
 extern int mts_agg_group_end_of_run(MtsGroups *groups, const MtsTime *times,
 									int from, int n);

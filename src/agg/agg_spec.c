@@ -13,11 +13,12 @@
 #include "optimizer/optimizer.h"
 
 #include "pushdown/monotonic.h"
+#include "scan/bucket.h"
 #include "scan/fdw_private.h"
 
 /*
- * Tell whether an expression has one value for all points of a bucket or, with
- * the keys of its {column} slots, of a series in the bucket.
+ * Tell whether an expression has one value for all points of a bucket or, if
+ * its columns are the keys of series, of a series in the bucket.
  */
 static bool
 is_constant(const MtsTable *table, Node *expr, bool in_series)
@@ -31,12 +32,25 @@ is_constant(const MtsTable *table, Node *expr, bool in_series)
 
 		if (column < 0 || column == layout->time_column)
 			return false;
-		if (layout->columns[column].role == MTS_ROLE_SLOT
-				? !in_series
-				: layout->columns[column].container >= 0)
+		if (layout->columns[column].role != MTS_ROLE_SLOT &&
+			layout->columns[column].container < 0)
+			continue;
+		if (!in_series || (layout->columns[column].role != MTS_ROLE_SLOT &&
+						   !mts_bucket_takes_key(table, column)))
 			return false;
 	}
 	return true;
+}
+
+/*
+ * mts_agg_spec_is_of_series
+ *		Tell whether an expression has one value for all points with the same
+ *		keys.
+ */
+bool
+mts_agg_spec_is_of_series(const MtsAggSpec *spec, Node *expr)
+{
+	return is_constant(spec->table, expr, true);
 }
 
 static bool
@@ -118,7 +132,7 @@ init_key(MtsAggSpec *spec, Node *expr)
 	}
 	if (has_time || !is_of_bucket(spec->table, (Node *) others))
 		spec->has_point_keys = true;
-	if (has_time || !is_constant(spec->table, (Node *) others, true))
+	if (has_time || !mts_agg_spec_is_of_series(spec, (Node *) others))
 		spec->has_value_keys = true;
 }
 
@@ -167,7 +181,7 @@ init_filters(MtsAggSpec *spec, List *clauses)
 		else
 			of_point = lappend(of_point, lfirst(lc));
 	}
-	spec->filters_values = !is_constant(spec->table, (Node *) of_point, true);
+	spec->point_clauses = of_point;
 	spec->bucket_filter = ExecInitQual(of_bucket, NULL);
 	spec->filter = ExecInitQual(of_point, NULL);
 }

@@ -59,10 +59,12 @@ typedef struct MtsAggSpec
 	/* WHERE, as far as it is evaluated here */
 	ExprState *bucket_filter; /* the leading conditions on bucket columns */
 	ExprState *filter;        /* the others */
-	bool filters_values;      /* they depend on more than a point's series */
+	List *point_clauses;      /* those of the filter */
 } MtsAggSpec;
 
 extern MtsAggSpec *mts_agg_spec_make(const MtsTable *table, List *private,
 									 MemoryContext groups);
+
+extern bool mts_agg_spec_is_of_series(const MtsAggSpec *spec, Node *expr);
 
 #endif /* MTS_AGG_SPEC_H */

@@ -85,68 +85,87 @@ takes_words(const MtsAttribute *attribute, const MtsColumn *column)
 	}
 }
 
+static bool
+type_is_text(Oid typid)
+{
+	return typid == TEXTOID || typid == VARCHAROID || typid == BPCHAROID;
+}
+
 /*
- * Tell whether rows can be filled from batches.  Rows to be changed are
- * identified by their slots, which are not known then.
+ * Tell whether values of a column can be keys of series: their conversion
+ * raises no error.
  */
 static bool
-can_read_batches(const MtsBucket *bucket)
+takes_keys(const MtsAttribute *attribute, const MtsColumn *column)
+{
+	return type_is_text(attribute->typid)
+			   ? attribute->typmod < 0
+			   : attribute->typid == BOOLOID || takes_words(attribute, column);
+}
+
+/* mts_bucket_takes_key: tell whether values of a column can be keys. */
+bool
+mts_bucket_takes_key(const MtsTable *table, int column)
+{
+	return column != table->layout.time_column &&
+		   takes_keys(&table->attributes[column],
+					  &table->layout.columns[column]);
+}
+
+/*
+ * Make a batch of columns; NULL if points must be unfolded.  Rows to be
+ * changed are identified by their slots, which a batch does not know.
+ */
+static MtsBatch *
+new_batch(MtsBucket *bucket, const bool *words, const bool *keys,
+		  const uint32 *types)
+{
+	const MtsTable *table = bucket->table;
+	const MtsOutput *time =
+		mts_bucket_output(bucket, table->layout.time_column);
+	MtsBatch *batch;
+
+	if (!mts_enable_column_reader || bucket->row_ids || !FLOAT8PASSBYVAL ||
+		(time && (table->attributes[time->column].typid != TIMESTAMPTZOID ||
+				  table->attributes[time->column].typmod >= 0)))
+		return NULL;
+	batch = palloc(sizeof(MtsBatch));
+	if (!mts_batch_init(batch, &table->layout, words, keys, types,
+						&bucket->arena))
+		return NULL;
+	if (batch->nkeys > 0 && !bucket->keys)
+	{
+		int n = bucket->noutputs * MTS_BATCH_SERIES;
+
+		bucket->keys = palloc(n * sizeof(Datum));
+		bucket->key_nulls = palloc(n * sizeof(bool));
+	}
+	return batch;
+}
+
+/* Make the batch of the columns that rows need; NULL if there is none. */
+static MtsBatch *
+new_batch_of_rows(MtsBucket *bucket)
 {
 	const MtsLayout *layout = &bucket->table->layout;
+	bool *words = palloc0((layout->ncolumns + 1) * sizeof(bool));
+	bool *keys = palloc0((layout->ncolumns + 1) * sizeof(bool));
 
-	if (layout->ncontainers == 0 || bucket->row_ids || !FLOAT8PASSBYVAL)
-		return false;
+	if (layout->ncontainers == 0)
+		return NULL;
 	for (int i = 0; i < bucket->noutputs; i++)
 	{
-		const MtsOutput *output = &bucket->outputs[i];
-		const MtsColumn *column = &layout->columns[output->column];
-		const MtsAttribute *attribute =
-			&bucket->table->attributes[output->column];
+		int column = bucket->outputs[i].column;
 
-		switch (output->kind)
-		{
-			case MTS_OUTPUT_BUCKET:
-			case MTS_OUTPUT_SLOT:
-				continue;
-			case MTS_OUTPUT_TIME:
-				if (attribute->typid != TIMESTAMPTZOID ||
-					attribute->typmod >= 0)
-					return false;
-				continue;
-			case MTS_OUTPUT_POINT:
-				break;
-		}
-		if (!takes_words(attribute, column))
-			return false;
+		keys[column] = bucket->outputs[i].kind == MTS_OUTPUT_SLOT;
+		if (bucket->outputs[i].kind != MTS_OUTPUT_POINT)
+			continue;
+		words[column] = mts_bucket_takes_words(bucket, column);
+		keys[column] = !words[column];
+		if (keys[column] && !mts_bucket_takes_key(bucket->table, column))
+			return NULL;
 	}
-	return true;
-}
-
-/* Make room for the keys of the batch's series. */
-static void
-init_keys(MtsBucket *bucket)
-{
-	int n = bucket->noutputs * MTS_BATCH_SERIES;
-
-	if (!bucket->batch.series)
-		return;
-	bucket->keys = palloc(n * sizeof(Datum));
-	bucket->key_nulls = palloc(n * sizeof(bool));
-}
-
-/* Prepare to read the points' columns that are needed. */
-static void
-init_batch(MtsBucket *bucket)
-{
-	const MtsLayout *layout = &bucket->table->layout;
-	bool *wanted = palloc0(layout->ncolumns * sizeof(bool));
-
-	for (int i = 0; i < bucket->noutputs; i++)
-		if (bucket->outputs[i].kind == MTS_OUTPUT_POINT ||
-			bucket->outputs[i].kind == MTS_OUTPUT_SLOT)
-			wanted[bucket->outputs[i].column] = true;
-	mts_batch_init(&bucket->batch, layout, wanted, &bucket->arena);
-	init_keys(bucket);
+	return new_batch(bucket, words, keys, NULL);
 }
 
 /*
@@ -185,10 +204,7 @@ mts_bucket_new(MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw bucket",
 							  ALLOCSET_DEFAULT_SIZES);
 	mts_unfold_init(&bucket->unfold, layout, NULL, &bucket->arena);
-	bucket->reads_columns =
-		mts_enable_column_reader && can_read_batches(bucket);
-	if (bucket->reads_columns)
-		init_batch(bucket);
+	bucket->rows = bucket->next_batch = new_batch_of_rows(bucket);
 	return bucket;
 }
 
@@ -220,37 +236,36 @@ types_of(Oid typid)
 }
 
 /*
- * mts_bucket_read_documents
- *		Read many documents that are rows at once, by series, where possible.
+ * mts_bucket_read_series
+ *		Read all points of a bucket, or many documents that are rows, at once
+ *		and sorted by series; false if that is not possible.
  *
  * is_value are the columns that are read as words, and is_key those that tell
  * series apart.  Rows of such batches must not be asked for.  Call this before
  * the first bucket, in the memory context of the bucket.
  */
-void
-mts_bucket_read_documents(MtsBucket *bucket, const bool *is_value,
-						  const bool *is_key)
+bool
+mts_bucket_read_series(MtsBucket *bucket, const bool *is_value,
+					   const bool *is_key)
 {
 	const MtsTable *table = bucket->table;
 	const MtsLayout *layout = &table->layout;
-	const MtsOutput *time = mts_bucket_output(bucket, layout->time_column);
+	bool is_flat = layout->time_kind == MTS_TIME_FLAT;
 	uint32 *types = palloc0((layout->ncolumns + 1) * sizeof(uint32));
 
-	if (!mts_enable_column_reader || table->rolling_name || bucket->row_ids ||
-		!FLOAT8PASSBYVAL ||
-		(time && (table->attributes[time->column].typid != TIMESTAMPTZOID ||
-				  table->attributes[time->column].typmod >= 0)))
-		return;
+	if (is_flat && table->rolling_name)
+		return false;
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (mts_type_key_holds(table->attributes[i].key_type, BSON_TYPE_INT32))
 			types[i] = types_of(table->attributes[i].typid);
-	bucket->reads_documents = bucket->reads_columns =
-		mts_batch_init_documents(&bucket->batch, layout, is_value, types,
-								 is_key, &bucket->arena);
-	if (!bucket->reads_documents)
-		return;
-	bucket->batch.needs_time = time != NULL;
-	init_keys(bucket);
+	bucket->series = new_batch(bucket, is_value, is_key, types);
+	if (!bucket->series)
+		return false;
+	bucket->next_batch = bucket->series;
+	bucket->reads_documents = is_flat;
+	bucket->series->needs_time =
+		mts_bucket_output(bucket, layout->time_column) != NULL;
+	return true;
 }
 
 /*
@@ -545,33 +560,30 @@ convert_words(MtsWords *words, int n, Oid typid)
 
 /* Convert an output's key of a series; false if that fails. */
 static bool
-convert_key(MtsBucket *bucket, const MtsSeries *series,
-			const MtsOutput *output, Datum *value, bool *isnull)
+convert_key(MtsBucket *bucket, int series, const MtsOutput *output,
+			Datum *value, bool *isnull)
 {
-	const MtsBatch *batch = &bucket->batch;
-	const MtsColumn *column = &bucket->table->layout.columns[output->column];
-	const MtsSlotKey *key = series->slots;
-	MtsElement element = {.key = ""};
+	const MtsAttribute *attribute = &bucket->table->attributes[output->column];
+	const MtsElement *key =
+		mts_batch_key(bucket->batch, series, output->column);
 	MtsError error;
 
-	*isnull = true;
+	*isnull = !key;
+	if (!key)
+		return true;
 	if (output->kind == MTS_OUTPUT_SLOT)
-	{
-		*isnull = false;
-		return mts_from_bson_slot(output->converter, &key[column->slot], value,
-								  &error);
-	}
-	for (int i = 0; i < batch->nkeys && bucket->reads_documents; i++, key++)
-		if (batch->key_columns[i] == output->column)
-		{
-			bucket->converting = column;
-			element.type = (uint8) key->index;
-			element.value = (const uint8 *) key->text;
-			element.size = key->len;
-			return mts_from_bson_element(output->converter, &element, value,
-										 isnull, &error);
-		}
-	return true;
+		return mts_from_bson_slot(output->converter,
+								  &(MtsSlotKey){.text =
+													(const char *) key->value,
+												.len = key->size},
+								  value, &error);
+	/* a type's input function raises errors, which name the point */
+	if (output->kind == MTS_OUTPUT_POINT && key->type == BSON_TYPE_UTF8 &&
+		!type_is_text(attribute->typid))
+		return false;
+	bucket->converting = &bucket->table->layout.columns[output->column];
+	return mts_from_bson_element(output->converter, key, value, isnull,
+								 &error);
 }
 
 /* Convert the keys of a series; false if that fails. */
@@ -581,8 +593,8 @@ convert_keys(MtsBucket *bucket, int series)
 	int first = series * bucket->noutputs;
 
 	for (int i = 0; i < bucket->noutputs; i++)
-		if (!convert_key(bucket, &bucket->batch.series[series],
-						 &bucket->outputs[i], &bucket->keys[first + i],
+		if (!convert_key(bucket, series, &bucket->outputs[i],
+						 &bucket->keys[first + i],
 						 &bucket->key_nulls[first + i]))
 			return false;
 	return true;
@@ -592,14 +604,12 @@ convert_keys(MtsBucket *bucket, int series)
 static bool
 convert_series(MtsBucket *bucket)
 {
-	MtsBatch *batch = &bucket->batch;
 	MemoryContext old = MemoryContextSwitchTo(bucket->context);
 	bool is_valid = true;
 
-	if (bucket->sorts_series)
-		mts_batch_sort(batch, &bucket->table->layout);
-	for (int i = 0; i < batch->nseries && is_valid; i++)
+	for (int i = 0; i < bucket->batch->nseries && is_valid; i++)
 		is_valid = convert_keys(bucket, i);
+	bucket->converting = NULL;
 	MemoryContextSwitchTo(old);
 	return is_valid;
 }
@@ -611,11 +621,12 @@ convert_series(MtsBucket *bucket)
 void
 mts_bucket_enter_series(MtsBucket *bucket, int series)
 {
+	bucket->current_series = series;
 	for (int n = 0; n < bucket->noutputs; n++)
 	{
 		const MtsOutput *output = &bucket->outputs[n];
 
-		if (output->kind != MTS_OUTPUT_SLOT && !bucket->reads_documents)
+		if (output->kind == MTS_OUTPUT_BUCKET && !bucket->reads_documents)
 			continue;
 		bucket->values[output->column] =
 			bucket->keys[series * bucket->noutputs + n];
@@ -628,7 +639,7 @@ mts_bucket_enter_series(MtsBucket *bucket, int series)
 static bool
 append_document(MtsBucket *bucket, const bson_t *document)
 {
-	MtsBatch *batch = &bucket->batch;
+	MtsBatch *batch = bucket->batch;
 	int nseries = batch->nseries;
 
 	bucket->document = document;
@@ -637,7 +648,7 @@ append_document(MtsBucket *bucket, const bson_t *document)
 		return false;
 	if (batch->nseries == nseries || convert_keys(bucket, nseries))
 		return true;
-	mts_batch_remove_last(batch, &bucket->table->layout);
+	mts_batch_remove_last(batch);
 	return false;
 }
 
@@ -648,7 +659,7 @@ append_document(MtsBucket *bucket, const bson_t *document)
 static void
 read_documents(MtsBucket *bucket)
 {
-	MtsBatch *batch = &bucket->batch;
+	MtsBatch *batch = bucket->batch;
 	ErrorContextCallback callback = {.previous = error_context_stack,
 									 .callback = describe_bucket,
 									 .arg = bucket};
@@ -656,7 +667,7 @@ read_documents(MtsBucket *bucket)
 	const bson_t *document = bucket->document;
 	bool is_appended;
 
-	mts_batch_clear(batch, &bucket->table->layout);
+	mts_batch_clear(batch);
 	do
 	{
 		error_context_stack = &callback;
@@ -670,17 +681,12 @@ read_documents(MtsBucket *bucket)
 	MemoryContextSwitchTo(old);
 }
 
-/* Read all points as Datums; false if a value cannot be one in its place. */
+/* Convert all words to Datums; false if one cannot be one in its place. */
 static bool
-read_batch(MtsBucket *bucket)
+convert_columns(MtsBucket *bucket)
 {
-	const MtsTable *table = bucket->table;
-	MtsBatch *batch = &bucket->batch;
+	MtsBatch *batch = bucket->batch;
 
-	if (bucket->reads_documents)
-		read_documents(bucket);
-	else if (!mts_batch_read(batch, &bucket->unfold))
-		return false;
 	for (int i = 0; i < bucket->noutputs; i++)
 	{
 		const MtsOutput *output = &bucket->outputs[i];
@@ -688,62 +694,10 @@ read_batch(MtsBucket *bucket)
 
 		if (batch->words[column].room > 0 && output->kind != MTS_OUTPUT_TIME &&
 			!convert_words(&batch->words[column], batch->n,
-						   table->attributes[column].typid))
+						   bucket->table->attributes[column].typid))
 			return false;
 	}
-	if (bucket->reads_documents)
-	{
-		mts_batch_sort(batch, &table->layout);
-		return batch->n > 0;
-	}
-	return !batch->series || convert_series(bucket);
-}
-
-/*
- * Tell whether a batch was worth its reading.  Documents that are of another
- * series each are not.
- */
-static bool
-is_worthwhile(const MtsBucket *bucket)
-{
-	return bucket->reader == MTS_READER_COLUMNS &&
-		   (!bucket->reads_documents ||
-			bucket->batch.n >= LEAST_POINTS * Max(bucket->batch.nseries, 1));
-}
-
-/* Read all points of the bucket at once, or prepare to unfold it. */
-static void
-choose_reader(MtsBucket *bucket)
-{
-	bucket->reader = MTS_READER_POINTS;
-	if (bucket->reads_columns)
-	{
-		if (read_batch(bucket))
-			bucket->reader = MTS_READER_COLUMNS;
-		else
-			(void) start_unfolding(bucket, bucket->document);
-		bucket->failures = is_worthwhile(bucket) ? 0 : bucket->failures + 1;
-		if (bucket->failures == MAX_FAILURES)
-			bucket->reads_columns = false;
-	}
-	if (bucket->reader == MTS_READER_POINTS)
-		bucket->counters->by_points++;
-	else
-		bucket->counters->by_columns +=
-			bucket->reads_documents ? bucket->batch.n : 1;
-	bucket->next_of_batch = 0;
-}
-
-/*
- * mts_bucket_batch
- *		Read all points of the bucket at once; NULL if it must be unfolded.
- */
-const MtsBatch *
-mts_bucket_batch(MtsBucket *bucket)
-{
-	if (bucket->reader == MTS_READER_NONE)
-		choose_reader(bucket);
-	return bucket->reader == MTS_READER_COLUMNS ? &bucket->batch : NULL;
+	return true;
 }
 
 /*
@@ -756,32 +710,176 @@ const Datum *
 mts_bucket_batch_column(const MtsBucket *bucket, const MtsOutput *output,
 						const bool **missing)
 {
-	const MtsBatch *batch = &bucket->batch;
-	const MtsWords *words;
+	const MtsBatch *batch = bucket->batch;
+	const MtsWords *words = &batch->words[output->column];
 
 	*missing = NULL;
 	if (output->kind == MTS_OUTPUT_TIME)
 		return (const Datum *) batch->times;
-	words = &batch->words[output->column];
 	if (words->has_missing || words->type == 0)
 		*missing = words->missing;
 	return (const Datum *) words->words;
+}
+
+/* Evaluate a condition for all points of the batch. */
+static void
+select_points(MtsBucket *bucket, MtsCondition *condition, bool *wanted)
+{
+	const MtsBatch *batch = bucket->batch;
+	const MtsOutput *output = mts_bucket_output(bucket, condition->column);
+	bool holds[MTS_BATCH_SERIES];
+
+	if (output->kind == MTS_OUTPUT_TIME)
+		return;
+	if (batch->words[condition->column].room > 0)
+	{
+		const bool *missing;
+		const Datum *values =
+			mts_bucket_batch_column(bucket, output, &missing);
+
+		if (mts_condition_takes_words(condition))
+			mts_condition_select(condition,
+								 bucket->table->attributes[condition->column]
+									 .typid,
+								 values, missing, batch->n, wanted);
+	}
+	else if (batch->nseries > 0 &&
+			 mts_batch_key(batch, 0, condition->column) != NULL)
+	{
+		int n = output - bucket->outputs;
+
+		for (int i = 0; i < batch->nseries; i++, n += bucket->noutputs)
+			holds[i] = mts_condition_holds(condition, bucket->keys[n],
+										   bucket->key_nulls[n]);
+		for (int i = 0; i < batch->n; i++)
+			wanted[i] &= holds[batch->series_of[i]];
+	}
+}
+
+/* Remove the points that do not fulfil the conditions. */
+static void
+apply_conditions(MtsBucket *bucket)
+{
+	MtsBatch *batch = bucket->batch;
+	int n = batch->n;
+	bool wanted[MTS_BATCH_ROOM];
+	ListCell *lc;
+
+	if (bucket->conditions == NIL)
+		return;
+	memset(wanted, true, n * sizeof(bool));
+	foreach (lc, bucket->conditions)
+		select_points(bucket, lfirst(lc), wanted);
+	mts_batch_select(batch, wanted);
+	bucket->counters->points += n - batch->n;
+	bucket->counters->removed += n - batch->n;
+}
+
+/* Read all points as Datums; false if they must be unfolded. */
+static bool
+read_batch(MtsBucket *bucket)
+{
+	MtsBatch *batch = bucket->batch;
+
+	if (bucket->reads_documents)
+	{
+		read_documents(bucket);
+		/* the next documents have been read, and cannot be unfolded */
+		if (!convert_columns(bucket))
+			elog(ERROR, "documents were read as words of another type");
+	}
+	else if (!mts_batch_read(batch, &bucket->unfold) ||
+			 !convert_columns(bucket) ||
+			 (batch->nkeys > 0 && !convert_series(bucket)))
+		return false;
+	else
+		apply_conditions(bucket);
+	if (batch == bucket->series)
+		mts_batch_sort(batch);
+	return batch->n > 0 || !bucket->reads_documents;
+}
+
+/*
+ * Tell whether a batch was worth its reading.  Points that are of another
+ * series each are not.
+ */
+static bool
+is_worthwhile(const MtsBucket *bucket)
+{
+	return bucket->reader == MTS_READER_COLUMNS &&
+		   (bucket->batch != bucket->series ||
+			bucket->batch->n >= LEAST_POINTS * bucket->batch->nseries);
+}
+
+/*
+ * Read all points of the bucket at once, or prepare to unfold it.  Series that
+ * are read often in vain are given up, and then columns.
+ */
+static void
+choose_reader(MtsBucket *bucket)
+{
+	bucket->reader = MTS_READER_POINTS;
+	bucket->batch = bucket->next_batch;
+	bucket->next_of_batch = 0;
+	bucket->current_series = -1;
+	if (bucket->batch)
+	{
+		if (read_batch(bucket))
+			bucket->reader = MTS_READER_COLUMNS;
+		else
+			(void) start_unfolding(bucket, bucket->document);
+		bucket->failures = is_worthwhile(bucket) ? 0 : bucket->failures + 1;
+	}
+	if (bucket->failures == MAX_FAILURES)
+	{
+		bucket->next_batch =
+			bucket->batch == bucket->series ? bucket->rows : NULL;
+		bucket->failures = 0;
+	}
+	if (bucket->reader == MTS_READER_POINTS)
+		bucket->counters->by_points++;
+	else
+		bucket->counters->by_columns +=
+			bucket->reads_documents ? bucket->batch->n : 1;
+}
+
+/* Read all points of the bucket at once; false if it must be unfolded. */
+static bool
+reads_columns(MtsBucket *bucket)
+{
+	if (bucket->reader == MTS_READER_NONE)
+		choose_reader(bucket);
+	return bucket->reader == MTS_READER_COLUMNS;
+}
+
+/*
+ * mts_bucket_series
+ *		Read all points of the bucket, sorted by series; NULL if the rows must
+ *		be asked for.
+ */
+const MtsBatch *
+mts_bucket_series(MtsBucket *bucket)
+{
+	return reads_columns(bucket) && bucket->batch == bucket->series
+			   ? bucket->batch
+			   : NULL;
 }
 
 /* Fill a row with the next point of the batch; false if there is none. */
 static bool
 next_of_batch(MtsBucket *bucket, TupleTableSlot *slot)
 {
+	const MtsBatch *batch = bucket->batch;
 	int i = bucket->next_of_batch;
 
-	if (i == bucket->batch.n)
+	if (i == batch->n)
 		return false;
 	bucket->next_of_batch++;
 	bucket->counters->points++;
-	bucket->point.time = bucket->batch.times[i];
+	bucket->point.time = batch->times[i];
 	bucket->point.time_is_null = false;
-	if (bucket->batch.series)
-		mts_bucket_enter_series(bucket, bucket->batch.series_of[i]);
+	if (batch->nkeys > 0 && batch->series_of[i] != bucket->current_series)
+		mts_bucket_enter_series(bucket, batch->series_of[i]);
 	begin_row(bucket, slot);
 	for (int n = 0; n < bucket->noutputs; n++)
 	{
@@ -789,8 +887,8 @@ next_of_batch(MtsBucket *bucket, TupleTableSlot *slot)
 		const Datum *values;
 		const bool *missing;
 
-		if (output->kind == MTS_OUTPUT_BUCKET ||
-			output->kind == MTS_OUTPUT_SLOT)
+		if (output->kind != MTS_OUTPUT_TIME &&
+			batch->words[output->column].room == 0)
 			continue;
 		values = mts_bucket_batch_column(bucket, output, &missing);
 		slot->tts_values[output->column] = values[i];
@@ -897,7 +995,7 @@ mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot)
 	MemoryContext old;
 	bool found;
 
-	if (mts_bucket_batch(bucket))
+	if (reads_columns(bucket))
 		return next_of_batch(bucket, slot);
 	MemoryContextReset(bucket->row_context);
 	error_context_stack = &callback;
@@ -921,7 +1019,7 @@ extend(MtsTime t, bool is_last, bool *found, MtsTime *extreme)
 static bool
 find_extreme(MtsBucket *bucket, bool is_last, MtsTime *extreme)
 {
-	const MtsBatch *batch = mts_bucket_batch(bucket);
+	const MtsBatch *batch = reads_columns(bucket) ? bucket->batch : NULL;
 	MtsUnfolded result;
 	bool found = false;
 

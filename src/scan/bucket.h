@@ -10,6 +10,7 @@
 
 #include "convert/from_bson.h"
 #include "core/bucket/batch.h"
+#include "scan/condition.h"
 #include "scan/row_id.h"
 #include "scan/source.h"
 
@@ -52,8 +53,11 @@ typedef struct MtsBucket
 	MtsRowIds *row_ids;    /* identifies rows to be changed; or NULL */
 	MemoryContext context; /* of the current bucket's own values */
 	MemoryContext row_context;
-	bool reads_columns;   /* all points of a bucket at once, where possible */
-	bool reads_documents; /* so are the documents that follow a row */
+	MtsBatch *rows;       /* reads the columns of rows; or NULL */
+	MtsBatch *series;     /* those of an aggregation, by series; or NULL */
+	MtsBatch *next_batch; /* which of these reads the next buckets */
+	bool reads_documents; /* series are of documents, which follow a row */
+	List *conditions;     /* of points that are read by columns */
 	bool has_warned;      /* of what is invalid */
 	bool hides_values;    /* the user may not see what is invalid */
 
@@ -76,12 +80,11 @@ typedef struct MtsBucket
 	const MtsColumn *converting; /* for the context of errors; or NULL */
 
 	/* all of its points, if they are read at once; words are Datums */
-	MtsBatch batch;
 	MtsReader reader;
+	MtsBatch *batch;
 	int next_of_batch; /* the point of the next row */
-	bool sorts_series; /* batches are sorted by the keys of {column} slots, and
-						* not read as rows */
-	Datum *keys;       /* of these, by series and output */
+	int current_series;
+	Datum *keys; /* of the series, by series and output */
 	bool *key_nulls;
 	int failures; /* of successive buckets to be read at once */
 } MtsBucket;
@@ -96,9 +99,10 @@ extern bool mts_bucket_fill_row(const MtsBucket *bucket, MtsTime t,
 								TupleTableSlot *slot);
 extern void mts_bucket_keep_extreme(MtsBucket *bucket, bool is_last);
 extern bool mts_bucket_takes_words(const MtsBucket *bucket, int column);
-extern void mts_bucket_read_documents(MtsBucket *bucket, const bool *is_value,
-									  const bool *is_key);
-extern const MtsBatch *mts_bucket_batch(MtsBucket *bucket);
+extern bool mts_bucket_takes_key(const MtsTable *table, int column);
+extern bool mts_bucket_read_series(MtsBucket *bucket, const bool *is_value,
+								   const bool *is_key);
+extern const MtsBatch *mts_bucket_series(MtsBucket *bucket);
 extern void mts_bucket_enter_series(MtsBucket *bucket, int series);
 extern const Datum *mts_bucket_batch_column(const MtsBucket *bucket,
 											const MtsOutput *output,

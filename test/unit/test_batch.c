@@ -30,6 +30,10 @@ count_slots(const TestTable *table, const MtsBatch *batch)
 	if (layout->bucket_time.format.kind != MTS_FORMAT_DATE ||
 		!mts_layout_bucket_end(layout, start, &end))
 		return 0;
+	for (int i = 0; i < layout->nslots; i++)
+		if (layout->slots[i]->kind == MTS_STEP_UNIT_KEY &&
+			layout->slots[i]->unit.usecs == 0)
+			return 0;
 	/* the buckets of the test begin an hour before the day ends */
 	if (!mts_span_is_zero(layout->slots[0]->of))
 		end = table_time(2013, 10, 11, 0, 0, 0);
@@ -287,13 +291,16 @@ is_same_value(const MtsWords *words, int i, const MtsElement *element)
 
 	if (words->missing[i])
 		return element->type == 0 || element->type == BSON_TYPE_NULL;
-	if (element->type != words->type)
-		return false;
-	if (words->type == BSON_TYPE_INT32)
-		return words->words[i] == mts_element_int32(element);
 	if (words->type != BSON_TYPE_DOUBLE)
-		return words->words[i] == mts_element_int64(element);
-	d = mts_element_double(element);
+		return words->words[i] == (element->type == BSON_TYPE_INT32
+									   ? mts_element_int32(element)
+									   : mts_element_int64(element)) &&
+			   (element->type == words->type ||
+				(element->type == BSON_TYPE_INT32 &&
+				 words->type == BSON_TYPE_INT64));
+	/* numbers of several types are doubles */
+	if (!mts_element_number(element, &d))
+		return false;
 	memcpy(&word, &d, sizeof(word));
 	return words->words[i] == word;
 }
@@ -324,15 +331,30 @@ is_same_point(MtsUnfold *unfold, const MtsBatch *batch, int i,
 
 /* Tell whether a point has the keys of a series. */
 static bool
-is_of_series(const MtsLayout *layout, const MtsSeries *series,
+is_of_series(MtsUnfold *unfold, const MtsBatch *batch, int series,
 			 const MtsPoint *point)
 {
-	for (int i = 0; i < layout->nslots; i++)
-		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY &&
-			(series->slots[i].len != point->slots[i].len ||
-			 memcmp(series->slots[i].text, point->slots[i].text,
-					point->slots[i].len) != 0))
+	const MtsLayout *layout = unfold->layout;
+
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsColumn *column = &layout->columns[i];
+		const MtsElement *key = mts_batch_key(batch, series, i);
+		MtsElement value;
+
+		if (!key)
+			continue;
+		if (column->role == MTS_ROLE_SLOT)
+			value = (MtsElement){
+				.value = (const uint8_t *) point->slots[column->slot].text,
+				.size = point->slots[column->slot].len};
+		else if (mts_unfold_value(unfold, point, column, &value) == MTS_ABSENT)
+			value = (MtsElement){.type = BSON_TYPE_NULL};
+		if (key->type != value.type || key->size != value.size ||
+			memcmp(key->value, value.value ? (const char *) value.value : "",
+				   value.size) != 0)
 			return false;
+	}
 	return true;
 }
 
@@ -353,9 +375,8 @@ is_same(MtsUnfold *unfold, MtsBatch *batch, const uint8_t *bytes, size_t size,
 	for (int i = 0; i < *n; i++)
 		if (mts_unfold_next(unfold, &point) != MTS_POINT ||
 			!is_same_point(unfold, batch, i, &point) ||
-			(batch->series &&
-			 !is_of_series(unfold->layout, &batch->series[batch->series_of[i]],
-						   &point)))
+			(batch->nkeys > 0 &&
+			 !is_of_series(unfold, batch, batch->series_of[i], &point)))
 			return false;
 	return mts_unfold_next(unfold, &point) == MTS_DONE;
 }
@@ -431,7 +452,7 @@ is_sorted_same(MtsUnfold *unfold, const MtsBatch *batch, const bson_t *doc)
 
 		(void) mts_unfold_start(unfold, bson_get_data(doc), doc->len);
 		while ((result = mts_unfold_next(unfold, &point)) == MTS_POINT)
-			if (is_of_series(unfold->layout, &batch->series[i], &point) &&
+			if (is_of_series(unfold, batch, i, &point) &&
 				(n == end || !is_same_point(unfold, batch, n++, &point)))
 				return false;
 		if (result != MTS_DONE || n != end)
@@ -448,6 +469,7 @@ test_series(const TestTable *table)
 	MtsRange all = {MTS_TIME_MIN, MTS_TIME_MAX};
 	MtsRanges ranges = {1, &all};
 	bool wanted[TABLE_COLUMNS];
+	bool keys[TABLE_COLUMNS] = {0};
 	MtsArena *arena = mts_arena_new(realloc, free);
 	MtsUnfold unfold;
 	MtsBatch batch;
@@ -455,11 +477,11 @@ test_series(const TestTable *table)
 
 	table_point_columns(table, wanted);
 	for (int i = 0; i < table->layout.ncolumns; i++)
-		wanted[i] |= table->layout.columns[i].role == MTS_ROLE_SLOT &&
-					 i != table->layout.time_column;
+		keys[i] = table->layout.columns[i].role == MTS_ROLE_SLOT &&
+				  i != table->layout.time_column;
 	mts_unfold_init(&unfold, &table->layout, &ranges, arena);
-	mts_batch_init(&batch, &table->layout, wanted, arena);
-	for (int turn = 0; turn < 300 && batch.series; turn++)
+	mts_batch_init(&batch, &table->layout, wanted, keys, NULL, arena);
+	for (int turn = 0; turn < 300 && batch.nkeys > 0; turn++)
 	{
 		bucket_fill(&bucket, table, bucket_random_start(table),
 					1 + (int) random_below(BUCKET_POINTS));
@@ -467,29 +489,39 @@ test_series(const TestTable *table)
 							 bucket.doc.len) &&
 			mts_batch_read(&batch, &unfold))
 		{
-			mts_batch_sort(&batch, &table->layout);
+			mts_batch_sort(&batch);
 			read++;
 			if (!is_sorted_same(&unfold, &batch, &bucket.doc))
 				tap_fault("series are read differently");
 		}
 		bson_destroy(&bucket.doc);
 	}
-	if (batch.series)
+	if (batch.nkeys > 0)
 		tap_claim("points are sorted by series");
 	mts_arena_free(arena);
 	return read > 100;
 }
 
+/* Which columns are read, beside the values of points */
+typedef enum Also
+{
+	NOTHING,
+	SLOT_KEYS,  /* the keys of {column} slots tell series apart */
+	VALUE_KEYS, /* so do all values */
+	TIMES_ONLY  /* no column is read, as slots are times */
+} Also;
+
 /*
- * Test random buckets of one table, with or without the keys of its {column}
- * slots.  Returns false if they can't be read at once.
+ * Test random buckets of one table.  Returns false if they can't be read at
+ * once.
  */
 static bool
-test_columns(const TestTable *table, bool with_series)
+test_columns(const TestTable *table, Also also)
 {
 	MtsRange all = {MTS_TIME_MIN, MTS_TIME_MAX};
 	MtsRanges ranges = {1, &all};
 	bool wanted[TABLE_COLUMNS];
+	bool keys[TABLE_COLUMNS] = {0};
 	MtsArena *arena = mts_arena_new(realloc, free);
 	MtsUnfold unfold;
 	MtsBatch batch;
@@ -497,10 +529,16 @@ test_columns(const TestTable *table, bool with_series)
 
 	table_point_columns(table, wanted);
 	for (int i = 0; i < table->layout.ncolumns; i++)
-		wanted[i] |= with_series && i != table->layout.time_column &&
-					 table->layout.columns[i].role == MTS_ROLE_SLOT;
+	{
+		bool is_slot = table->layout.columns[i].role == MTS_ROLE_SLOT;
+
+		keys[i] = also == SLOT_KEYS ? is_slot && i != table->layout.time_column
+				  : also == VALUE_KEYS ? wanted[i]
+									   : false;
+		wanted[i] &= also != TIMES_ONLY;
+	}
 	mts_unfold_init(&unfold, &table->layout, &ranges, arena);
-	mts_batch_init(&batch, &table->layout, wanted, arena);
+	mts_batch_init(&batch, &table->layout, wanted, keys, NULL, arena);
 	slots = count_slots(table, &batch);
 	if (slots > 0)
 	{
@@ -517,7 +555,9 @@ test_columns(const TestTable *table, bool with_series)
 static bool
 test_table(const TestTable *table)
 {
-	return test_columns(table, false) && test_columns(table, true);
+	return test_columns(table, NOTHING) && test_columns(table, SLOT_KEYS) &&
+		   (table->layout.time_kind == MTS_TIME_POINT ||
+			test_columns(table, TIMES_ONLY));
 }
 
 /* ---- Documents that are points ------------------------------------------ */
@@ -563,16 +603,17 @@ random_document(bson_t *doc)
 static bool
 has_key(MtsUnfold *unfold, const MtsSeries *series)
 {
-	const MtsSlotKey *slot = &series->slots[0];
+	const MtsElement *of_series = &series->keys[0];
 	MtsElement key;
 
 	switch (mts_unfold_value(unfold, NULL, &unfold->layout->columns[1], &key))
 	{
 		case MTS_FOUND:
-			return slot->index == key.type && slot->len == key.size &&
-				   memcmp(slot->text, key.value, key.size) == 0;
+			return of_series->type == key.type &&
+				   of_series->size == key.size &&
+				   memcmp(of_series->value, key.value, key.size) == 0;
 		case MTS_ABSENT:
-			return slot->index == BSON_TYPE_NULL && slot->len == 0;
+			return of_series->type == BSON_TYPE_NULL && of_series->size == 0;
 		default:
 			return false;
 	}
@@ -629,8 +670,7 @@ test_documents(const TestTable *table)
 
 	mts_unfold_init(&unfold, &table->layout, &ranges, arena);
 	unfold.accepts_null_time = false;
-	if (!mts_batch_init_documents(&batch, &table->layout, wanted, types, keys,
-								  arena))
+	if (!mts_batch_init(&batch, &table->layout, wanted, keys, types, arena))
 	{
 		mts_arena_free(arena);
 		return 0;
@@ -640,7 +680,7 @@ test_documents(const TestTable *table)
 	{
 		int n = 0;
 
-		mts_batch_clear(&batch, &table->layout);
+		mts_batch_clear(&batch);
 		for (int i = 0; i < DOCUMENTS; i++)
 		{
 			static Row row;
@@ -651,7 +691,7 @@ test_documents(const TestTable *table)
 			rows[n++] = row;
 			if (random_below(20) == 0)
 			{
-				mts_batch_remove_last(&batch, &table->layout);
+				mts_batch_remove_last(&batch);
 				n--;
 			}
 		}
@@ -727,9 +767,11 @@ main(void)
 	   "a bucket of few slots is read at once");
 	ok(table_declare(&uneven, &table, &error) && test_table(&table),
 	   "a bucket of uneven slots is read at once");
-	ok(table_declare(&sparse, &table, &error) && test_table(&table),
+	ok(table_declare(&sparse, &table, &error) && test_table(&table) &&
+		   test_columns(&table, VALUE_KEYS),
 	   "a bucket of points that lack values is read at once");
-	ok(table_declare(&of_series, &table, &error) && test_table(&table),
+	ok(table_declare(&of_series, &table, &error) && test_table(&table) &&
+		   test_columns(&table, VALUE_KEYS),
 	   "points by series are read at once");
 	ok(table_declare(&only_series, &table, &error) && test_table(&table),
 	   "a bucket of series alone is read at once");

@@ -2,17 +2,20 @@
  * batch.c
  *		Read all points of a bucket at once, as an array for each column.
  *
- * Most series are stored as numbers of one type.  Reading a key and eight
- * bytes takes 1 ns, and an entry of a compressed column 3 ns; unfolding a
- * point takes 40 ns.  Whatever is not as simple is left to be unfolded, errors
- * included.
+ * Most series are stored as numbers, which are read as words (words.c): a
+ * value takes 1 ns, and an entry of a compressed column 3 ns.  Unfolding a
+ * point takes 40 ns.  Columns that are not numbers can be keys: then the
+ * points are read with their series, which are those with the same keys.
+ * Whatever is not as simple is left to be unfolded, errors included.
  */
 #include "core/bucket/batch.h"
 
 #include <string.h>
 
-/* The most bytes of the keys of all series of documents */
+/* The most bytes of the keys of all series */
 #define KEY_BYTES 65536
+
+/* ---- How a layout is read ----------------------------------------------- */
 
 /* Tell whether a column is the whole value of a point in its container. */
 static bool
@@ -22,53 +25,78 @@ is_whole_value(const MtsLayout *layout, const MtsColumn *column)
 		   column->path.nsteps == layout->containers[column->container].nsteps;
 }
 
-/* Tell whether the first n slots are keys that count units of equal length. */
+/* Tell whether a slot has keys that count units. */
 static bool
-count_units(const MtsLayout *layout, int n)
+counts_units(const MtsStep *slot)
 {
-	for (int i = 0; i < n; i++)
-		if (layout->slots[i]->kind != MTS_STEP_UNIT_KEY ||
-			layout->slots[i]->unit.usecs <= 0)
-			return false;
-	return true;
+	return slot->kind == MTS_STEP_UNIT_KEY;
 }
 
-/* The same where slots are times. */
-static MtsBatchMethod
-choose_slot_method(const MtsLayout *layout, int n, int column)
+/* Count the keys that are those of slots. */
+static int
+count_slot_keys(const MtsBatch *batch, const MtsLayout *layout)
 {
-	int last = layout->nslots - 1;
+	int n = 0;
 
-	if (layout->ncontainers != 1 || !count_units(layout, last))
+	for (int i = 0; i < batch->nkeys; i++)
+		n += layout->columns[batch->columns[batch->keys[i]]].role ==
+			 MTS_ROLE_SLOT;
+	return n;
+}
+
+/* Find a column of the points that is in a container; -1 if none is. */
+static int
+column_of_points(const MtsBatch *batch, const MtsLayout *layout)
+{
+	if (batch->ncolumns > 0)
+		return batch->columns[0];
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (layout->columns[i].container >= 0)
+			return i;
+	return -1;
+}
+
+/* Choose how to read points whose slots are their times. */
+static MtsBatchMethod
+choose_slot_method(const MtsBatch *batch, const MtsLayout *layout)
+{
+	const MtsStep *last = layout->slots[layout->nslots - 1];
+	int column = column_of_points(batch, layout);
+
+	if (layout->ncontainers != 1)
 		return MTS_BATCH_POINTS;
-	if (layout->slots[last]->kind == MTS_STEP_COLUMN_KEY)
-		return MTS_BATCH_KEYS;
-	return n <= 1 && count_units(layout, last + 1) &&
+	for (int i = 0; i < layout->nslots - 1; i++)
+		if (!counts_units(layout->slots[i]))
+			return MTS_BATCH_POINTS;
+	if (last->kind == MTS_STEP_COLUMN_KEY)
+		return MTS_BATCH_HOLDERS;
+	return batch->ncolumns <= 1 && batch->nkeys == 0 && counts_units(last) &&
+				   last->unit.usecs > 0 && column >= 0 &&
 				   is_whole_value(layout, &layout->columns[column])
 			   ? MTS_BATCH_SLOTS
 			   : MTS_BATCH_POINTS;
 }
 
-/* Choose the fastest way to read n wanted columns; `column` is the first. */
+/* Choose the fastest way to read the columns. */
 static MtsBatchMethod
-choose_method(const MtsLayout *layout, const bool *wanted, int n, int column)
+choose_method(const MtsBatch *batch, const MtsLayout *layout)
 {
 	const MtsColumn *time = mts_layout_time_column(layout);
 
+	if (layout->time_kind == MTS_TIME_FLAT)
+		return MTS_BATCH_DOCUMENTS;
 	if (layout->has_missing)
 		return MTS_BATCH_POINTS;
 	if (layout->time_kind == MTS_TIME_SLOTS)
-		return choose_slot_method(layout, n, column);
-	if (layout->ncontainers == 1 && !layout->containers[0].is_value)
-		return layout->nslots == 1 &&
-					   layout->slots[0]->kind == MTS_STEP_ELEMENT
-				   ? MTS_BATCH_ARRAY
-				   : MTS_BATCH_POINTS;
-	for (int i = 0; i < layout->ncolumns; i++)
-		if (wanted[i] && !is_whole_value(layout, &layout->columns[i]))
+		return choose_slot_method(batch, layout);
+	if (layout->ncontainers == 1 && !layout->containers[0].is_value &&
+		time->role != MTS_ROLE_SLOT && count_slot_keys(batch, layout) == 0)
+		return MTS_BATCH_ELEMENTS;
+	for (int i = 0; i < batch->ncolumns; i++)
+		if (!is_whole_value(layout, &layout->columns[batch->columns[i]]))
 			return MTS_BATCH_POINTS;
 	return layout->nslots == 1 && layout->slots[0]->kind == MTS_STEP_ELEMENT &&
-				   time->format.kind == MTS_FORMAT_DATE &&
+				   batch->nkeys == 0 && time->format.kind == MTS_FORMAT_DATE &&
 				   is_whole_value(layout, time)
 			   ? MTS_BATCH_COLUMNS
 			   : MTS_BATCH_POINTS;
@@ -85,362 +113,485 @@ init_series(MtsBatch *batch, const MtsArena *arena)
 		mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(int64_t));
 	batch->old_missing =
 		mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(bool));
-	if (batch->method == MTS_BATCH_DOCUMENTS)
-		batch->key_bytes = mts_arena_allocate(arena, KEY_BYTES);
+	batch->key_bytes = mts_arena_allocate(arena, KEY_BYTES);
 }
 
-static void
-init_models(MtsBatch *batch, const MtsLayout *layout, const MtsArena *arena)
+/* List the columns that are read; false if there are too many keys. */
+static bool
+init_columns(MtsBatch *batch, const MtsLayout *layout, const bool *words,
+			 const bool *keys)
 {
-	bool has_documents = batch->method == MTS_BATCH_DOCUMENTS;
-	int points = batch->method == MTS_BATCH_KEYS ? MTS_BATCH_SERIES : 1;
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		if (!words[i] && !keys[i])
+			continue;
+		if (keys[i] && batch->nkeys == MTS_BATCH_KEYS)
+			return false;
+		if (keys[i])
+			batch->keys[batch->nkeys++] = batch->ncolumns;
+		batch->columns[batch->ncolumns++] = i;
+	}
+	return true;
+}
 
-	batch->nmodels = has_documents ? MTS_BATCH_MODELS : 1;
+/* Make the memory of a batch whose method and columns have been set. */
+static void
+init_memory(MtsBatch *batch, const MtsLayout *layout, const bool *words,
+			const MtsArena *arena)
+{
+	bool is_holder = batch->method == MTS_BATCH_HOLDERS;
+
+	if (batch->nkeys > 0)
+		init_series(batch, arena);
+	batch->nmodels = is_holder ? 1 : MTS_BATCH_MODELS;
 	batch->models =
 		mts_arena_allocate(arena, batch->nmodels * sizeof(MtsModel));
 	for (int i = 0; i < batch->nmodels; i++)
-	{
-		MtsModel *model = &batch->models[i];
-
-		model->outline.size = 0;
-		model->npoints = 0;
-		model->values = mts_arena_allocate(arena, points * layout->ncolumns *
-													  sizeof(MtsElement));
-		model->numbers = mts_arena_allocate(arena, points * sizeof(int));
-		model->copy =
-			has_documents ? mts_arena_allocate(arena, MTS_OUTLINE_SIZE) : NULL;
-	}
-}
-
-/* Make the memory of a batch whose method and keys have been set. */
-static void
-init(MtsBatch *batch, const MtsLayout *layout, const bool *wanted,
-	 const MtsArena *arena)
-{
-	if (batch->nkeys > 0)
-		init_series(batch, arena);
-	init_models(batch, layout, arena);
+		mts_model_init(&batch->models[i], batch->ncolumns, arena);
 	batch->times = mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(MtsTime));
-	batch->keys = mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(int64_t));
-	batch->elements = mts_arena_allocate(arena, (layout->ncontainers + 1) *
-													sizeof(MtsElement));
-	batch->words =
-		mts_arena_allocate(arena, layout->ncolumns * sizeof(MtsWords));
-	memset(batch->words, 0, layout->ncolumns * sizeof(MtsWords));
+	batch->numbers =
+		mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(int64_t));
+	batch->point = mts_arena_allocate(arena, (layout->ncontainers + 1) *
+												 sizeof(MtsElement));
 	for (int i = 0; i < layout->ncolumns; i++)
-	{
-		MtsWords *words = &batch->words[i];
-
-		if (!(wanted[i] && layout->columns[i].role != MTS_ROLE_SLOT) &&
-			!(batch->method == MTS_BATCH_SLOTS && i == batch->column) &&
-			!(batch->method == MTS_BATCH_COLUMNS && i == layout->time_column))
-			continue;
-		words->room = MTS_BATCH_ROOM;
-		words->words =
-			mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(int64_t));
-		words->missing =
-			mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(bool));
-	}
+		if (words[i] ||
+			(batch->method == MTS_BATCH_SLOTS && i == batch->columns[0]) ||
+			(batch->method == MTS_BATCH_COLUMNS && i == layout->time_column))
+			mts_words_init(&batch->words[i], MTS_BATCH_ROOM, arena);
 }
 
 /*
  * mts_batch_init
- *		Prepare to read the wanted columns of many buckets' points.
+ *		Prepare to read the points of many buckets, or documents that are
+ *		points; false if they must be unfolded.
  *
- * Columns of the bucket itself are not wanted.  If one of a slot is, the
- * points are read with their series.
- */
-void
-mts_batch_init(MtsBatch *batch, const MtsLayout *layout, const bool *wanted,
-			   const MtsArena *arena)
-{
-	bool has_series = false;
-	int n = 0;
-
-	memset(batch, 0, sizeof(*batch));
-	for (int i = layout->ncolumns - 1; i >= 0; i--)
-	{
-		n += wanted[i];
-		has_series |= wanted[i] && layout->columns[i].role == MTS_ROLE_SLOT;
-		if (wanted[i] || (n == 0 && layout->columns[i].container >= 0))
-			batch->column = i;
-	}
-	for (int i = 0; i < layout->nslots && has_series; i++)
-		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY)
-			batch->key_slots[batch->nkeys++] = i;
-	batch->method = choose_method(layout, wanted, n, batch->column);
-	init(batch, layout, wanted, arena);
-}
-
-/*
- * mts_batch_init_documents
- *		Prepare to read many documents that are points; false if some must be
- *		unfolded.
- *
- * wanted are columns of words, which must have one of their types: a bit for
- * each BSON type, by column.  keys are the columns that tell series apart.
- * The caller keeps types.
+ * words are the columns of points that are read as words, and keys those that
+ * tell series apart; neither is the time.  Of documents, words must have one
+ * of their types: a bit for each BSON type, by column, which the caller keeps.
  */
 bool
-mts_batch_init_documents(MtsBatch *batch, const MtsLayout *layout,
-						 const bool *wanted, const uint32_t *types,
-						 const bool *keys, const MtsArena *arena)
+mts_batch_init(MtsBatch *batch, const MtsLayout *layout, const bool *words,
+			   const bool *keys, const uint32_t *types, const MtsArena *arena)
 {
+	size_t n = layout->ncolumns + 1;
+	bool is_flat = layout->time_kind == MTS_TIME_FLAT;
+
 	memset(batch, 0, sizeof(*batch));
-	if (layout->time_kind != MTS_TIME_FLAT || layout->has_missing)
-		return false;
-	for (int i = 0; i < layout->ncolumns; i++)
-	{
-		if (!keys[i])
-			continue;
-		if (batch->nkeys == MTS_MAX_SLOTS)
-			return false;
-		batch->key_slots[batch->nkeys] = batch->nkeys;
-		batch->key_columns[batch->nkeys++] = i;
-	}
-	batch->method = MTS_BATCH_DOCUMENTS;
+	batch->time = -1;
 	batch->types = types;
-	init(batch, layout, wanted, arena);
+	batch->columns = mts_arena_allocate(arena, n * sizeof(int));
+	batch->words = mts_arena_allocate(arena, n * sizeof(MtsWords));
+	memset(batch->words, 0, n * sizeof(MtsWords));
+	if ((is_flat && layout->has_missing) ||
+		!init_columns(batch, layout, words, keys))
+		return false;
+	batch->method = choose_method(batch, layout);
+	batch->keys_are_slots = batch->method == MTS_BATCH_HOLDERS &&
+							count_slot_keys(batch, layout) == batch->nkeys;
+	/* slots are read for their times alone, too */
+	if (batch->method == MTS_BATCH_SLOTS)
+	{
+		batch->columns[0] = column_of_points(batch, layout);
+		batch->ncolumns = 1;
+	}
+	if (layout->time_column >= 0 &&
+		(is_flat || batch->method == MTS_BATCH_ELEMENTS ||
+		 batch->method == MTS_BATCH_COLUMNS))
+	{
+		batch->time = batch->ncolumns;
+		batch->columns[batch->ncolumns++] = layout->time_column;
+	}
+	init_memory(batch, layout, words, arena);
 	return true;
 }
 
-/* ---- Elements of a document or array ------------------------------------ */
-
-/*
- * Read a key that is a canonical number below a limit, and return its NUL;
- * NULL for other keys.  The NUL at the document's end bounds the loop.
- */
-static inline const uint8_t *
-read_key(const uint8_t *at, int64_t limit, int64_t *key)
+/* mts_batch_clear: remove all points. */
+void
+mts_batch_clear(MtsBatch *batch)
 {
-	int64_t n = *at - '0';
+	batch->n = batch->nseries = 0;
+	batch->nkey_bytes = 0;
+	for (int i = 0; i < batch->ncolumns; i++)
+		mts_words_clear(&batch->words[batch->columns[i]]);
+	/* its points' series are gone */
+	if (batch->method == MTS_BATCH_HOLDERS)
+		mts_model_forget(batch->models);
+}
 
-	if (*at < '0' || *at > '9')
-		return NULL;
-	if (n == 0 && at[1] != '\0')
-		return NULL;
-	for (at++; *at != '\0'; at++)
+/* ---- Series ------------------------------------------------------------- */
+
+/* Tell whether a point has the keys of a series. */
+static bool
+is_in_series(const MtsSeries *series, const MtsElement *keys, int nkeys)
+{
+	for (int i = 0; i < nkeys; i++)
 	{
-		if (*at < '0' || *at > '9')
-			return NULL;
-		n = n * 10 + (*at - '0');
-		if (n >= limit)
-			return NULL;
+		const MtsElement *a = &series->keys[i];
+		const MtsElement *b = &keys[i];
+
+		if (a->type != b->type || a->size != b->size ||
+			memcmp(a->value, b->value, a->size) != 0)
+			return false;
 	}
-	*key = n;
-	return n < limit ? at : NULL;
+	return true;
 }
 
-/* The size of a value of a type, or -1 if it is neither a word nor null */
-static inline int
-size_of(uint8_t type)
+/* Begin a series; false if there are too many, or their keys are too long. */
+static bool
+begin_series(MtsBatch *batch, const MtsElement *keys)
 {
-	switch (type)
+	MtsSeries *series = &batch->series[batch->nseries];
+
+	if (batch->nseries == MTS_BATCH_SERIES)
+		return false;
+	memset(series, 0, sizeof(*series));
+	for (int i = 0; i < batch->nkeys; i++)
 	{
-		case BSON_TYPE_DOUBLE:
-		case BSON_TYPE_INT64:
-		case BSON_TYPE_DATE_TIME:
-			return 8;
-		case BSON_TYPE_INT32:
-			return 4;
-		case BSON_TYPE_NULL:
-			return 0;
-		default:
-			return -1;
+		MtsElement *key = &series->keys[i];
+		uint8_t *copy = batch->key_bytes + batch->nkey_bytes;
+
+		/* elements can go before the batch; a slot's key ends with a NUL */
+		*key = keys[i];
+		if (key->size >= KEY_BYTES - batch->nkey_bytes)
+			return false;
+		key->value = memcpy(copy, key->value, key->size);
+		copy[key->size] = '\0';
+		batch->nkey_bytes += key->size + 1;
 	}
-}
-
-static inline int64_t
-read_word(const uint8_t *value, int size)
-{
-	int64_t word;
-	int32_t half;
-
-	if (size == 8)
-	{
-		memcpy(&word, value, sizeof(word));
-		return (int64_t) BSON_UINT64_FROM_LE((uint64_t) word);
-	}
-	memcpy(&half, value, sizeof(half));
-	return (int32_t) BSON_UINT32_FROM_LE((uint32_t) half);
+	batch->nseries++;
+	return true;
 }
 
 /*
- * Read a key of a slot that is written in another way, as the number of the
- * slot, below a limit.
+ * Find the series of a point, or begin one; -1 if there are too many.  Most
+ * often the series come in the same order again.
  */
-static const uint8_t *
-read_slot_key(const MtsStep *slot, const uint8_t *at, const uint8_t *end,
-			  int64_t first, int64_t limit, int64_t *n)
+static int
+find_series(MtsBatch *batch, int point, const MtsElement *keys)
 {
-	const uint8_t *nul = memchr(at, '\0', end - at + 1);
+	int before = point > 0 ? batch->series_of[point - 1] : 0;
+	int i = point > 0 ? batch->series[before].next : 0;
 
-	if (mts_slot_key_index(slot, (const char *) at, nul - at, n) !=
-		MTS_KEYTEXT_NUMBER)
-		return NULL;
-	*n -= first;
-	return *n >= 0 && *n < limit ? nul : NULL;
+	if (i == batch->nseries ||
+		!is_in_series(&batch->series[i], keys, batch->nkeys))
+		for (i = 0; i < batch->nseries; i++)
+			if (is_in_series(&batch->series[i], keys, batch->nkeys))
+				break;
+	if (i == batch->nseries && !begin_series(batch, keys))
+		return -1;
+	batch->series[before].next = i;
+	return i;
 }
 
-/* Keys below this, with a type and a NUL, have at most seven bytes. */
-#define MAX_HEAD_KEY 100000
+/* mts_batch_key: find the key of a series in a column; NULL without one. */
+const MtsElement *
+mts_batch_key(const MtsBatch *batch, int series, int column)
+{
+	for (int i = 0; i < batch->nkeys; i++)
+		if (batch->columns[batch->keys[i]] == column)
+			return &batch->series[series].keys[i];
+	return NULL;
+}
 
-/* With a value they have at most these. */
-#define MAX_ELEMENT 16
+/* ---- Points by the model of an element ---------------------------------- */
 
 /*
- * Return the bytes of a type, a key below MAX_HEAD_KEY, and its NUL, the first
- * byte lowest, and set their number.
- */
-static inline uint64_t
-head_of(uint8_t type, int64_t key, int *size)
-{
-	uint64_t head = '0' + key % 10;
-
-	for (*size = 3; (key /= 10) > 0; ++*size)
-		head = head << 8 | ('0' + key % 10);
-	return head << 8 | type;
-}
-
-/*
- * Read the elements that have a type and the keys that follow each other from
- * `key` on, below a limit.  Most elements do, so that one comparison reads a
- * type and a key.  Returns the first other element.
- */
-static const uint8_t *
-read_run(const uint8_t *at, const uint8_t *end, uint8_t type, int64_t key,
-		 int64_t limit, MtsWords *words, int64_t *keys)
-{
-	int size = size_of(type);
-	int n = words->n;
-	int first = n;
-	bool is_run = size > 0;
-
-	limit = BSON_MIN(limit, BSON_MIN(key + words->room - n, MAX_HEAD_KEY));
-	while (is_run && key < limit)
-	{
-		int head_size;
-		uint64_t head = head_of(type, key, &head_size);
-		uint64_t mask = (UINT64_C(1) << (8 * head_size)) - 1;
-		int64_t end_of_ten = BSON_MIN(limit, key - key % 10 + 10);
-
-		while (key < end_of_ten &&
-			   (is_run = end - at >= MAX_ELEMENT &&
-						 (read_word(at, 8) & mask) == head))
-		{
-			keys[n] = key++;
-			words->words[n++] = read_word(at + head_size, size);
-			at += head_size + size;
-			head += UINT64_C(1) << (8 * (head_size - 2));
-		}
-	}
-	memset(words->missing + first, false, n - first);
-	words->n = n;
-	return at;
-}
-
-/*
- * Read the type and the key of an element, and return its value; NULL if it
- * does not have the type of the others.  The key is a number below a limit or,
- * if slot is not NULL, the slot's key from `first` on.
- */
-static const uint8_t *
-read_head(const uint8_t *at, const uint8_t *end, const MtsStep *slot,
-		  int64_t first, int64_t limit, MtsWords *words, int64_t *key)
-{
-	uint8_t type = *at;
-	int size = size_of(type);
-
-	if (size < 0)
-		return NULL;
-	if (type != words->type && size > 0)
-	{
-		if (words->type != 0)
-			return NULL;
-		words->type = type;
-	}
-	at = slot ? read_slot_key(slot, at + 1, end, first, limit, key)
-			  : read_key(at + 1, limit, key);
-	return at ? at + 1 : NULL;
-}
-
-static void
-clear(MtsWords *words)
-{
-	words->n = 0;
-	words->type = 0;
-	words->has_missing = false;
-}
-
-/*
- * Read the elements of a document or array after those that were read before.
- * Their keys are numbers below a limit or, if slot is not NULL, the slot's
- * keys from `first` on.  False if their types differ, or there are too many.
+ * Find the values of a point in its elements or, without any, in the document.
+ * False if one is malformed.
  */
 static bool
-read_elements(const MtsElement *holder, const MtsStep *slot, int64_t first,
-			  int64_t limit, MtsWords *words, int64_t *keys)
+find_values(const MtsBatch *batch, MtsUnfold *unfold, const MtsPoint *point,
+			MtsElement *values)
 {
-	MtsElementCursor cursor;
-	const uint8_t *at;
+	const MtsLayout *layout = unfold->layout;
 
-	if (!mts_element_open(&cursor, holder->value, holder->size))
-		return false;
-	for (at = cursor.at; at < cursor.end;)
+	for (int i = 0; i < batch->ncolumns; i++)
 	{
-		int n = words->n;
-		uint8_t type = *at;
-		int size = size_of(type);
+		const MtsColumn *column = &layout->columns[batch->columns[i]];
 
-		if (size < 0 || n == words->room)
-			return false;
-		at = read_head(at, cursor.end, slot, first, limit, words, &keys[n]);
-		if (!at || cursor.end - at < size)
-			return false;
-		words->missing[n] = size == 0;
-		if (size == 0)
-			words->has_missing = true;
+		values[i] = (MtsElement){.type = BSON_TYPE_NULL};
+		if (column->role == MTS_ROLE_SLOT)
+			values[i] = (MtsElement){
+				.value = (const uint8_t *) point->slots[column->slot].text,
+				.size = point->slots[column->slot].len};
 		else
-			words->words[n] = read_word(at, size);
-		words->n++;
-		at += size;
-		if (!slot)
-			at = read_run(at, cursor.end, type, keys[n] + 1, limit, words,
-						  keys);
+			switch (mts_unfold_value(unfold, point, column, &values[i]))
+			{
+				case MTS_MALFORMED:
+					return false;
+				case MTS_ABSENT:
+					values[i] = (MtsElement){.type = BSON_TYPE_NULL};
+					break;
+				case MTS_FOUND:
+					break;
+			}
 	}
 	return true;
+}
+
+/* Find the series of a model's points in an element that is like it. */
+static bool
+append_series(MtsBatch *batch, MtsModel *model, const uint8_t *element)
+{
+	if (model->has_series)
+	{
+		memcpy(batch->series_of + batch->n, model->series,
+			   model->npoints * sizeof(int));
+		return true;
+	}
+	for (int i = 0; i < model->npoints; i++)
+	{
+		const MtsElement *values = mts_model_point(model, i);
+		MtsElement keys[MTS_BATCH_KEYS];
+		int series;
+
+		for (int k = 0; k < batch->nkeys; k++)
+		{
+			keys[k] = mts_model_value(model, &values[batch->keys[k]], element);
+			if (!keys[k].value)
+				keys[k].value = (const uint8_t *) "";
+		}
+		series = find_series(batch, batch->n + i, keys);
+		if (series < 0)
+			return false;
+		batch->series_of[batch->n + i] = model->series[i] = series;
+	}
+	/* the keys of slots are in the outline */
+	model->has_series = batch->keys_are_slots;
+	return true;
+}
+
+/* Append the values of a column of the points of a model. */
+static bool
+append_column(MtsWords *words, const MtsModel *model, int column,
+			  int64_t distance, int n)
+{
+	const MtsElement *value = &model->values[column];
+	int end = n + model->npoints;
+
+	for (int i = n; i < end; i++, value += model->ncolumns)
+	{
+		if (value->type == words->type)
+		{
+			words->missing[i] = false;
+			words->words[i] =
+				mts_words_get(value->value + distance, value->size);
+		}
+		else
+		{
+			MtsElement moved = *value;
+
+			if (value->value)
+				moved.value += distance;
+			words->n = i;
+			if (!mts_words_set(words, i, &moved))
+				return false;
+		}
+	}
+	words->n = end;
+	return true;
+}
+
+/*
+ * Append the points of an element that is like a model, all of them at a time;
+ * false if there are too many, or values that are not words.
+ */
+static bool
+append_like(MtsBatch *batch, MtsModel *model, const uint8_t *element,
+			MtsTime time)
+{
+	int n = batch->n;
+	int end = n + model->npoints;
+
+	if (end > MTS_BATCH_ROOM)
+		return false;
+	for (int i = 0; i < batch->ncolumns; i++)
+	{
+		MtsWords *words = &batch->words[batch->columns[i]];
+
+		if (words->room > 0 &&
+			!append_column(words, model, i, element - model->base, n))
+			return false;
+	}
+	if (batch->nkeys > 0 && !append_series(batch, model, element))
+		return false;
+	for (int i = n; i < end; i++)
+	{
+		batch->times[i] = time;
+		if (batch->nkeys > 0)
+			batch->series[batch->series_of[i]].n++;
+	}
+	batch->n = end;
+	return true;
+}
+
+/* Find the model of an element; NULL if it is like none. */
+static MtsModel *
+find_model(const MtsBatch *batch, const MtsElement *element)
+{
+	for (int i = 0; i < batch->nmodels; i++)
+		if (mts_model_matches(&batch->models[i], element))
+			return &batch->models[i];
+	return NULL;
+}
+
+/* Replace the oldest model. */
+static MtsModel *
+new_model(MtsBatch *batch)
+{
+	MtsModel *model = &batch->models[batch->oldest];
+
+	batch->oldest = (batch->oldest + 1) % batch->nmodels;
+	mts_model_forget(model);
+	return model;
+}
+
+/* Learn an element that is a point; NULL if it is malformed. */
+static MtsModel *
+learn_point(MtsBatch *batch, MtsUnfold *unfold, const MtsPoint *point,
+			const MtsElement *element)
+{
+	MtsModel *model = new_model(batch);
+
+	if (!find_values(batch, unfold, point, mts_model_add_point(model)))
+		return NULL;
+	mts_model_learn(model, element, false);
+	return model;
+}
+
+/* Decode a point's time, an element of it; false if that is invalid. */
+static bool
+read_own_time(MtsUnfold *unfold, const MtsElement *element, MtsTime *t)
+{
+	const MtsLayout *layout = unfold->layout;
+
+	return mts_format_decode(&mts_layout_time_column(layout)->format,
+							 &layout->clock, element, unfold->start,
+							 layout->truncate, t,
+							 &unfold->invalid.error) == MTS_DECODED &&
+		   *t >= unfold->earliest && *t <= unfold->latest;
+}
+
+/* ---- Subdocuments with their times -------------------------------------- */
+
+/* Read the points of an innermost level. */
+static bool
+read_elements(MtsBatch *batch, MtsUnfold *unfold)
+{
+	MtsWalk *walk = unfold->walks;
+	MtsPoint point = {.elements = batch->point};
+	MtsUnfolded result;
+
+	while ((result = mts_walk_next_in_level(walk, batch->point)) == MTS_POINT)
+	{
+		MtsModel *model = find_model(batch, batch->point);
+		MtsElement time;
+
+		if (!model)
+			model = learn_point(batch, unfold, &point, batch->point);
+		if (!model)
+			return false;
+		time = mts_model_value(model, &model->values[batch->time],
+							   batch->point->value);
+		if (!read_own_time(unfold, &time, &point.time) ||
+			(mts_ranges_contain(unfold->ranges, point.time) &&
+			 !append_like(batch, model, batch->point->value, point.time)))
+			return false;
+	}
+	return result == MTS_DONE;
+}
+
+/* ---- {column} slots ----------------------------------------------------- */
+
+/* Learn the subdocument of a level, whose elements are points. */
+static bool
+learn_holder(MtsBatch *batch, MtsUnfold *unfold, const MtsElement *holder,
+			 MtsModel *model)
+{
+	MtsWalk *walk = unfold->walks;
+	MtsPoint point = {.elements = batch->point};
+	MtsUnfolded result;
+
+	while ((result = mts_walk_next_in_level(walk, batch->point)) == MTS_POINT)
+	{
+		if (model->npoints == MTS_BATCH_ROOM)
+			return false;
+		/* the level of the last point is left later */
+		mts_walk_slots(walk, point.slots);
+		if (!find_values(batch, unfold, &point, mts_model_add_point(model)))
+			return false;
+	}
+	mts_model_learn(model, holder, true);
+	return result == MTS_DONE;
+}
+
+/* Read the points of an innermost level, whose slot has a time. */
+static bool
+read_holder(MtsBatch *batch, MtsUnfold *unfold)
+{
+	const MtsLevel *level = mts_walk_level(unfold->walks);
+	MtsElement holder = level->holder;
+	MtsTime time = level->start;
+	bool is_wanted = mts_ranges_contain(unfold->ranges, time);
+	MtsModel *model = find_model(batch, &holder);
+
+	if (model)
+		mts_walk_leave_level(unfold->walks);
+	else
+	{
+		model = new_model(batch);
+		if (!learn_holder(batch, unfold, &holder, model))
+			return false;
+		/* the walk has no points whose time is not wanted */
+		if (!is_wanted)
+			mts_model_forget(model);
+	}
+	return !is_wanted || append_like(batch, model, holder.value, time);
+}
+
+/* ---- Slots that count units --------------------------------------------- */
+
+/* Read the values of an innermost level. */
+static bool
+read_slots(MtsBatch *batch, MtsUnfold *unfold)
+{
+	const MtsLevel *level = mts_walk_level(unfold->walks);
+	const MtsStep *slot = unfold->layout->slots[unfold->layout->nslots - 1];
+	MtsWords *words = &batch->words[batch->columns[0]];
+	bool is_plain =
+		slot->nnumbers == 0 && slot->base == 0 && mts_span_is_zero(slot->of);
+	MtsWordKeys keys = {.slot = is_plain ? NULL : slot,
+						.first = level->first_key};
+	int n = words->n;
+
+	keys.limit =
+		(level->end - level->start + slot->unit.usecs - 1) / slot->unit.usecs;
+	if (!mts_words_read(words, &level->holder, &keys, batch->numbers))
+		return false;
+	for (; n < words->n; n++)
+		batch->times[n] = level->start + batch->numbers[n] * slot->unit.usecs;
+	batch->n = words->n;
+	mts_walk_leave_level(unfold->walks);
+	return true;
+}
+
+/* Read the points of each innermost level of the only container. */
+static bool
+read_levels(MtsBatch *batch, MtsUnfold *unfold,
+			bool (*read_level)(MtsBatch *batch, MtsUnfold *unfold))
+{
+	MtsUnfolded result;
+
+	/* where the clocks of the slots change, slots are not equally long */
+	if (unfold->slots.zone && unfold->layout->time_kind == MTS_TIME_SLOTS)
+		return false;
+	while ((result = mts_walk_next_level(unfold->walks)) == MTS_POINT)
+		if (!read_level(batch, unfold))
+			return false;
+	return result == MTS_DONE;
 }
 
 /* ---- Elements and compressed columns ------------------------------------ */
-
-/*
- * Move each word to the index that its key is; those in between are missing.
- * False if the keys do not ascend, or leave gaps in an array, whose elements
- * are counted.
- */
-static bool
-spread(MtsWords *words, const int64_t *keys, bool is_array)
-{
-	int last = words->n - 1;
-	int end = last >= 0 ? (int) keys[last] + 1 : 0;
-
-	for (int i = 1; i <= last; i++)
-		if (keys[i] <= keys[i - 1])
-			return false;
-	if (is_array && end > words->n)
-		return false;
-	words->has_missing |= end > words->n;
-	words->n = end;
-	for (int to = end - 1; to > last; to--)
-	{
-		bool has_key = last >= 0 && keys[last] == to;
-
-		words->missing[to] = !has_key || words->missing[last];
-		if (has_key)
-			words->words[to] = words->words[last--];
-	}
-	return true;
-}
 
 /*
  * Read a container, which must have npoints points, or fewer if it can have
@@ -448,31 +599,26 @@ spread(MtsWords *words, const int64_t *keys, bool is_array)
  */
 static bool
 read_container(const MtsUnfold *unfold, int container, int npoints,
-			   MtsWords *words, int64_t *keys)
+			   MtsWords *words, int64_t *numbers)
 {
-	const MtsPath *path = unfold->layout->containers[container].path;
-	MtsElement holder = {0};
-	MtsFound found = mts_path_find(&unfold->document, path->steps,
-								   mts_path_leading_names(path), &holder);
+	const MtsWalk *walk = &unfold->walks[container];
+	const MtsWordKeys keys = {.limit = MTS_BATCH_ROOM};
 
-	clear(words);
-	/* without bounds, conditions find the elements of arrays only */
-	if (found == MTS_MALFORMED || ((holder.type == BSON_TYPE_DOCUMENT ||
-									holder.type == BSON_TYPE_BINARY) &&
-								   !mts_layout_has_bounds(unfold->layout)))
-		return false;
-	if (found == MTS_FOUND && holder.type == BSON_TYPE_BINARY)
+	if (walk->depth == 0)
 	{
-		if (!mts_compressed_read(&holder, words) ||
-			(npoints >= 0 && words->n != npoints))
+		const MtsElement *holder = &mts_walk_level(walk)->holder;
+
+		if (holder->type == BSON_TYPE_BINARY)
+		{
+			if (!mts_compressed_read(holder, words) ||
+				(npoints >= 0 && words->n != npoints))
+				return false;
+		}
+		else if (!mts_words_read(words, holder, &keys, numbers) ||
+				 !mts_words_spread(words, numbers,
+								   holder->type == BSON_TYPE_ARRAY))
 			return false;
 	}
-	else if (found == MTS_FOUND && holder.type != BSON_TYPE_NULL &&
-			 ((holder.type != BSON_TYPE_ARRAY &&
-			   holder.type != BSON_TYPE_DOCUMENT) ||
-			  !read_elements(&holder, NULL, 0, MTS_BATCH_ROOM, words, keys) ||
-			  !spread(words, keys, holder.type == BSON_TYPE_ARRAY)))
-		return false;
 	if (npoints < 0)
 		return true;
 	for (int i = words->n; i < npoints; i++)
@@ -487,7 +633,7 @@ read_times(MtsBatch *batch, const MtsUnfold *unfold)
 	MtsWords *words = &batch->words[column];
 
 	if (!read_container(unfold, unfold->layout->columns[column].container, -1,
-						words, batch->keys))
+						words, batch->numbers))
 		return false;
 	batch->n = words->n;
 	if (batch->n > 0 &&
@@ -508,627 +654,72 @@ read_columns(MtsBatch *batch, const MtsUnfold *unfold)
 
 	if (!read_times(batch, unfold))
 		return false;
-	for (int i = 0; i < layout->ncolumns; i++)
-		if (batch->words[i].room > 0 && i != layout->time_column &&
-			!read_container(unfold, layout->columns[i].container, batch->n,
-							&batch->words[i], batch->keys))
+	for (int i = 0; i < batch->ncolumns; i++)
+	{
+		int column = batch->columns[i];
+
+		if (column != layout->time_column && batch->words[column].room > 0 &&
+			!read_container(unfold, layout->columns[column].container,
+							batch->n, &batch->words[column], batch->numbers))
 			return false;
+	}
 	return true;
 }
 
 /* ---- Points of any layout ----------------------------------------------- */
 
-/* Append a value; false if its type is not that of the column's others. */
-static bool
-append_value(MtsWords *words, const MtsElement *element)
-{
-	int size = size_of(element->type);
-	bool is_missing = size == 0;
-
-	if (size < 0 ||
-		(!is_missing && words->type != 0 && words->type != element->type))
-		return false;
-	words->missing[words->n] = is_missing;
-	words->has_missing |= is_missing;
-	if (!is_missing)
-	{
-		words->type = element->type;
-		words->words[words->n] = read_word(element->value, size);
-	}
-	words->n++;
-	return true;
-}
-
-/* Append a point, whose values are stored by column, too. */
-static bool
-append_point(MtsBatch *batch, MtsUnfold *unfold, const MtsPoint *point,
-			 MtsElement *values)
-{
-	for (int i = 0; i < unfold->layout->ncolumns; i++)
-	{
-		MtsElement *element = &values[i];
-		MtsFound found;
-
-		if (batch->words[i].room == 0)
-			continue;
-		found = mts_unfold_value(unfold, point, &unfold->layout->columns[i],
-								 element);
-		if (found == MTS_ABSENT)
-			*element = (MtsElement){.type = BSON_TYPE_NULL};
-		if (found == MTS_MALFORMED || !append_value(&batch->words[i], element))
-			return false;
-	}
-	batch->times[batch->n++] = point->time;
-	return true;
-}
-
-/* Tell whether a point has the keys of a series. */
-static bool
-is_in_series(const MtsBatch *batch, const MtsSeries *series,
-			 const MtsPoint *point)
-{
-	bool has_types = batch->method == MTS_BATCH_DOCUMENTS;
-
-	for (int i = 0; i < batch->nkeys; i++)
-	{
-		const MtsSlotKey *a = &series->slots[batch->key_slots[i]];
-		const MtsSlotKey *b = &point->slots[batch->key_slots[i]];
-
-		if (a->len != b->len || memcmp(a->text, b->text, a->len) != 0 ||
-			(has_types && a->index != b->index))
-			return false;
-	}
-	return true;
-}
-
-/* Begin a series; false if there are too many. */
-static bool
-begin_series(MtsBatch *batch, const MtsPoint *point)
-{
-	MtsSeries *series = &batch->series[batch->nseries];
-
-	if (batch->nseries == MTS_BATCH_SERIES)
-		return false;
-	memset(series, 0, sizeof(*series));
-	for (int i = 0; i < batch->nkeys; i++)
-	{
-		MtsSlotKey *key = &series->slots[batch->key_slots[i]];
-
-		*key = point->slots[batch->key_slots[i]];
-		if (batch->method != MTS_BATCH_DOCUMENTS)
-			continue;
-		/* the document goes before the batch */
-		if (key->len > KEY_BYTES - batch->nkey_bytes)
-			return false;
-		key->text =
-			memcpy(batch->key_bytes + batch->nkey_bytes, key->text, key->len);
-		batch->nkey_bytes += key->len;
-	}
-	batch->nseries++;
-	return true;
-}
-
-/*
- * Find the series of the next point, or begin one; -1 if there are too many.
- * Most often the series come in the same order again.
- */
-static int
-find_series(MtsBatch *batch, const MtsPoint *point)
-{
-	int before = batch->n > 0 ? batch->series_of[batch->n - 1] : 0;
-	int i = batch->n > 0 ? batch->series[before].next : 0;
-
-	if (i == batch->nseries || !is_in_series(batch, &batch->series[i], point))
-		for (i = 0; i < batch->nseries; i++)
-			if (is_in_series(batch, &batch->series[i], point))
-				break;
-	if (i == batch->nseries && !begin_series(batch, point))
-		return -1;
-	batch->series[before].next = i;
-	return i;
-}
-
-/* The same for a point that is appended. */
-static bool
-append_series(MtsBatch *batch, const MtsPoint *point)
-{
-	int i = find_series(batch, point);
-
-	if (i < 0)
-		return false;
-	batch->series[i].n++;
-	batch->series_of[batch->n] = i;
-	return true;
-}
-
-/* mts_batch_clear: remove all points. */
-void
-mts_batch_clear(MtsBatch *batch, const MtsLayout *layout)
-{
-	batch->n = batch->nseries = 0;
-	batch->nkey_bytes = 0;
-	for (int i = 0; i < layout->ncolumns; i++)
-		clear(&batch->words[i]);
-}
-
 /* Unfold the wanted points. */
 static bool
-read_points(MtsBatch *batch, MtsUnfold *unfold)
+unfold_points(MtsBatch *batch, MtsUnfold *unfold)
 {
-	MtsPoint point = {.elements = batch->elements};
+	MtsModel *model = batch->models;
+	MtsPoint point = {.elements = batch->point};
 	MtsUnfolded result;
 
-	mts_batch_clear(batch, unfold->layout);
 	while ((result = mts_unfold_next(unfold, &point)) == MTS_POINT)
-		if (batch->n == MTS_BATCH_ROOM ||
-			(batch->series && !append_series(batch, &point)) ||
-			!append_point(batch, unfold, &point, batch->models->values))
+	{
+		mts_model_forget(model);
+		if (!find_values(batch, unfold, &point, mts_model_add_point(model)) ||
+			!append_like(batch, model, model->base, point.time))
 			return false;
+	}
 	return result == MTS_DONE;
-}
-
-/* ---- Elements with the same outline ------------------------------------- */
-
-/* Forget the element that was read by its keys. */
-static void
-forget_model(MtsModel *model)
-{
-	model->outline.size = 0;
-	model->npoints = 0;
-}
-
-/*
- * Append the points of an element with the outline, by their offsets; false if
- * there are too many.  The time is that of all of them.
- */
-static bool
-append_like(MtsBatch *batch, const MtsLayout *layout, const MtsModel *model,
-			const uint8_t *element, MtsTime time)
-{
-	int64_t distance = element - model->base;
-	int n = batch->n;
-	int end = n + model->npoints;
-
-	if (end > MTS_BATCH_ROOM)
-		return false;
-	for (int i = n; i < end; i++)
-		batch->times[i] = time;
-	for (int i = n; i < end && batch->series; i++)
-	{
-		batch->series_of[i] = model->numbers[i - n];
-		batch->series[batch->series_of[i]].n++;
-	}
-	for (int column = 0; column < layout->ncolumns; column++)
-	{
-		const MtsElement *value = &model->values[column];
-		MtsWords *words = &batch->words[column];
-
-		if (words->room == 0)
-			continue;
-		for (int i = n; i < end; i++, value += layout->ncolumns)
-		{
-			words->missing[i] = value->type == BSON_TYPE_NULL;
-			if (!words->missing[i])
-				words->words[i] =
-					read_word(value->value + distance, value->size);
-		}
-		words->n = end;
-	}
-	batch->n = end;
-	return true;
-}
-
-/* Decode a point's time, an element of it; false if that is invalid. */
-static bool
-read_own_time(MtsUnfold *unfold, const MtsElement *element, MtsTime *t)
-{
-	const MtsLayout *layout = unfold->layout;
-
-	return mts_format_decode(&mts_layout_time_column(layout)->format,
-							 &layout->clock, element, unfold->start,
-							 layout->truncate, t,
-							 &unfold->invalid.error) == MTS_DECODED &&
-		   *t >= unfold->earliest && *t <= unfold->latest;
-}
-
-/* ---- Subdocuments with keys of {column} slots --------------------------- */
-
-/*
- * Read the points of a subdocument by their keys, unless their time is not
- * wanted; learn its outline.
- */
-static bool
-read_keys(MtsBatch *batch, MtsUnfold *unfold, const MtsElement *holder,
-		  MtsTime time)
-{
-	const MtsLayout *layout = unfold->layout;
-	MtsPoint point = {.time = time, .elements = batch->elements};
-	MtsSlotKey *key = &point.slots[layout->nslots - 1];
-	MtsElement *element = batch->elements;
-	bool is_wanted = mts_ranges_contain(unfold->ranges, time);
-	MtsElementCursor cursor;
-	MtsNext next;
-	int n = 0;
-
-	forget_model(batch->models);
-	if (!mts_element_open(&cursor, holder->value, holder->size))
-		return false;
-	while ((next = mts_element_next(&cursor, element)) == MTS_NEXT_OK)
-	{
-		int i = BSON_MIN(n, MTS_BATCH_SERIES - 1);
-
-		if (!is_wanted || mts_element_is_empty_document(element))
-			continue;
-		key->text = element->key;
-		key->len = element->key_len;
-		if (batch->n == MTS_BATCH_ROOM ||
-			(!layout->containers[0].is_value &&
-			 element->type != BSON_TYPE_DOCUMENT) ||
-			(batch->series && !append_series(batch, &point)) ||
-			!append_point(batch, unfold, &point,
-						  &batch->models->values[i * layout->ncolumns]))
-			return false;
-		if (batch->series)
-			batch->models->numbers[i] = batch->series_of[batch->n - 1];
-		n++;
-	}
-	if (next == MTS_NEXT_END && is_wanted && n <= MTS_BATCH_SERIES)
-	{
-		batch->models->base = holder->value;
-		batch->models->npoints = n;
-		(void) mts_outline_learn(&batch->models->outline, holder,
-								 holder->size);
-	}
-	return next == MTS_NEXT_END;
-}
-
-/* Read the points of a subdocument, whose slot has a time. */
-static bool
-read_series(MtsBatch *batch, MtsUnfold *unfold, const MtsElement *holder,
-			MtsTime time)
-{
-	if (!mts_outline_matches(&batch->models->outline, holder->value,
-							 holder->size))
-		return read_keys(batch, unfold, holder, time);
-	return !mts_ranges_contain(unfold->ranges, time) ||
-		   append_like(batch, unfold->layout, batch->models, holder->value,
-					   time);
-}
-
-/* ---- Slots that count units --------------------------------------------- */
-
-/* The slots of one level: their keys, which begin at `first`, and times */
-typedef struct Slots
-{
-	const MtsStep *step;
-	bool has_plain_keys; /* numbers from 0 on */
-	int64_t first;
-	int64_t limit; /* of the keys, counted from the first one */
-	MtsTime end;   /* of the last slot */
-} Slots;
-
-/* Describe the slots of a level within an interval; false if it has none. */
-static bool
-find_slots(const MtsLayout *layout, int level, MtsRange interval, Slots *slots)
-{
-	const MtsStep *step = layout->slots[level];
-
-	slots->step = step;
-	slots->end = interval.to;
-	slots->has_plain_keys =
-		step->nnumbers == 0 && step->base == 0 && mts_span_is_zero(step->of);
-	if (!mts_layout_first_key(&layout->clock, step, interval.from, &slots->end,
-							  &slots->first))
-		return false;
-	slots->limit =
-		(slots->end - interval.from + step->unit.usecs - 1) / step->unit.usecs;
-	return true;
-}
-
-/* Read the values of the innermost slots, which begin at a time. */
-static bool
-read_values(MtsBatch *batch, const MtsElement *holder, const Slots *slots,
-			MtsTime start)
-{
-	MtsWords *words = &batch->words[batch->column];
-	int n = words->n;
-
-	if (!read_elements(holder, slots->has_plain_keys ? NULL : slots->step,
-					   slots->first, slots->limit, words, batch->keys))
-		return false;
-	for (; n < words->n; n++)
-		batch->times[n] = start + batch->keys[n] * slots->step->unit.usecs;
-	return true;
-}
-
-/* Read the key of a slot, counted from the first one. */
-static bool
-read_slot(const MtsElement *element, const Slots *slots, int64_t *key)
-{
-	const uint8_t *at = (const uint8_t *) element->key;
-
-	return slots->has_plain_keys
-			   ? read_key(at, slots->limit, key) != NULL
-			   : read_slot_key(slots->step, at, at + element->key_len,
-							   slots->first, slots->limit, key) != NULL;
-}
-
-/* Read the slots of a level in an element, from the step of its path on. */
-static bool
-read_level(MtsBatch *batch, MtsUnfold *unfold, int level, int step,
-		   const MtsElement *from, MtsRange interval)
-{
-	const MtsLayout *layout = unfold->layout;
-	const MtsPath *path = layout->containers[0].path;
-	int names = 0;
-	MtsElementCursor cursor;
-	MtsElement holder, element;
-	MtsNext next = MTS_NEXT_OK;
-	Slots slots;
-
-	while (!mts_path_step_is_slot(&path->steps[step + names]))
-		names++;
-	if (mts_path_find(from, path->steps + step, names, &holder) != MTS_FOUND ||
-		holder.type != BSON_TYPE_DOCUMENT)
-		return false;
-	if (layout->slots[level]->kind == MTS_STEP_COLUMN_KEY)
-		return read_series(batch, unfold, &holder, interval.from);
-	if (!find_slots(layout, level, interval, &slots))
-		return false;
-	if (level == layout->nslots - 1)
-		return read_values(batch, &holder, &slots, interval.from);
-	if (!mts_element_open(&cursor, holder.value, holder.size))
-		return false;
-	while ((next = mts_element_next(&cursor, &element)) == MTS_NEXT_OK)
-	{
-		int64_t unit = slots.step->unit.usecs;
-		MtsRange slot;
-		int64_t key;
-
-		if (!read_slot(&element, &slots, &key))
-			return false;
-		slot.from = interval.from + key * unit;
-		slot.to = BSON_MIN(slot.from + unit, slots.end);
-		if (mts_ranges_overlap(unfold->ranges, slot.from, slot.to) &&
-			!read_level(batch, unfold, level + 1, step + names + 1, &element,
-						slot))
-			return false;
-	}
-	return next == MTS_NEXT_END;
-}
-
-static bool
-read_slots(MtsBatch *batch, MtsUnfold *unfold)
-{
-	mts_batch_clear(batch, unfold->layout);
-	forget_model(batch->models);
-	/* where the clocks of the slots change, slots are not equally long */
-	if (unfold->slots.zone ||
-		!read_level(batch, unfold, 0, 0, &unfold->document,
-					(MtsRange){unfold->start, unfold->end}))
-		return false;
-	if (batch->method == MTS_BATCH_SLOTS)
-		batch->n = batch->words[batch->column].n;
-	return true;
-}
-
-/* ---- Subdocuments in an array ------------------------------------------ */
-
-/* Learn the outline of the point whose values were read. */
-static void
-learn_point(MtsBatch *batch, const MtsLayout *layout, const MtsElement *point)
-{
-	uint32_t needed = 0;
-
-	batch->models->base = point->value;
-	for (int i = 0; i < layout->ncolumns; i++)
-	{
-		const MtsElement *element = &batch->models->values[i];
-
-		if (batch->words[i].room == 0 && i != layout->time_column)
-			continue;
-		/* an element that is absent is in no part of the point */
-		needed = element->value
-					 ? BSON_MAX(needed,
-								element->value + element->size - point->value)
-					 : point->size;
-	}
-	batch->models->npoints = 1;
-	(void) mts_outline_learn(&batch->models->outline, point, needed);
-}
-
-/* Read a point by its keys. */
-static bool
-read_point(MtsBatch *batch, MtsUnfold *unfold, const MtsElement *element)
-{
-	const MtsLayout *layout = unfold->layout;
-	const MtsColumn *time = mts_layout_time_column(layout);
-	MtsPoint point = {.elements = batch->elements};
-
-	/* the values that go with the outline are overwritten */
-	forget_model(batch->models);
-	batch->elements[0] = *element;
-	if (mts_unfold_value(unfold, &point, time,
-						 &batch->models->values[layout->time_column]) !=
-			MTS_FOUND ||
-		!read_own_time(unfold, &batch->models->values[layout->time_column],
-					   &point.time))
-		return false;
-	if (!mts_ranges_contain(unfold->ranges, point.time))
-		return true;
-	if (!append_point(batch, unfold, &point, batch->models->values))
-		return false;
-	learn_point(batch, layout, element);
-	return true;
-}
-
-/* Read a point that has the outline of an earlier one, by its offsets. */
-static bool
-read_like_point(MtsBatch *batch, MtsUnfold *unfold, const MtsElement *point)
-{
-	MtsElement element = batch->models->values[unfold->layout->time_column];
-	MtsTime time;
-
-	element.value += point->value - batch->models->base;
-	if (!read_own_time(unfold, &element, &time))
-		return false;
-	return !mts_ranges_contain(unfold->ranges, time) ||
-		   append_like(batch, unfold->layout, batch->models, point->value,
-					   time);
-}
-
-/* Tell whether an element of an array is a point, and not empty. */
-static bool
-is_point(const MtsContainer *container, const MtsElement *element)
-{
-	return (element->type == BSON_TYPE_DOCUMENT ||
-			(container->is_tuple && element->type == BSON_TYPE_ARRAY)) &&
-		   element->size > 5;
-}
-
-/* Read the points in an array.  Those in another value are unfolded. */
-static bool
-read_array(MtsBatch *batch, MtsUnfold *unfold)
-{
-	const MtsContainer *container = &unfold->layout->containers[0];
-	const MtsPath *path = container->path;
-	MtsElement holder, point;
-	MtsElementCursor cursor;
-	MtsNext next;
-
-	if (mts_path_find(&unfold->document, path->steps,
-					  mts_path_leading_names(path), &holder) != MTS_FOUND ||
-		holder.type != BSON_TYPE_ARRAY)
-		return read_points(batch, unfold);
-	mts_batch_clear(batch, unfold->layout);
-	forget_model(batch->models);
-	if (!mts_element_open(&cursor, holder.value, holder.size))
-		return false;
-	while ((next = mts_element_next(&cursor, &point)) == MTS_NEXT_OK)
-	{
-		if (mts_element_is_empty_document(&point) ||
-			point.type == BSON_TYPE_NULL)
-			continue;
-		if (!is_point(container, &point) || batch->n == MTS_BATCH_ROOM ||
-			!(mts_outline_matches(&batch->models->outline, point.value,
-								  point.size)
-				  ? read_like_point(batch, unfold, &point)
-				  : read_point(batch, unfold, &point)))
-			return false;
-	}
-	return next == MTS_NEXT_END;
 }
 
 /* ---- Documents that are points ------------------------------------------ */
 
-/* Find the keys and the values of a document; NULL if it must be unfolded. */
-static MtsModel *
-learn_document(MtsBatch *batch, MtsUnfold *unfold, const uint8_t *document,
-			   size_t size)
-{
-	const MtsLayout *layout = unfold->layout;
-	MtsModel *model = &batch->models[batch->oldest];
-	size_t needed = 0;
-
-	forget_model(model);
-	if (!mts_unfold_start(unfold, document, size))
-		return NULL;
-	for (int i = 0; i < layout->ncolumns; i++)
-	{
-		MtsElement *value = &model->values[i];
-
-		switch (mts_unfold_value(unfold, NULL, &layout->columns[i], value))
-		{
-			case MTS_MALFORMED:
-				return NULL;
-			case MTS_ABSENT:
-				/* it is in no part of the document */
-				*value = (MtsElement){.type = BSON_TYPE_NULL};
-				needed = size;
-				break;
-			case MTS_FOUND:
-				needed = BSON_MAX(needed, (size_t) (value->value +
-													value->size - document));
-				value->value += model->copy - document;
-				break;
-		}
-	}
-	if (needed > MTS_OUTLINE_SIZE ||
-		!mts_outline_learn(&model->outline, &unfold->document,
-						   (uint32_t) needed))
-		return NULL;
-	memcpy(model->copy, document, needed);
-	model->base = model->copy;
-	model->npoints = 1;
-	batch->oldest = (batch->oldest + 1) % batch->nmodels;
-	return model;
-}
-
-static MtsModel *
-find_model(MtsBatch *batch, MtsUnfold *unfold, const uint8_t *document,
-		   size_t size)
-{
-	for (int i = 0; i < batch->nmodels; i++)
-		if (mts_outline_matches(&batch->models[i].outline, document,
-								(uint32_t) size))
-			return &batch->models[i];
-	return learn_document(batch, unfold, document, size);
-}
-
-/* Find the time of a document; false if it must be unfolded. */
-static bool
-read_time(const MtsBatch *batch, MtsUnfold *unfold, const MtsModel *model,
-		  const uint8_t *document, MtsTime *time)
-{
-	int column = unfold->layout->time_column;
-	MtsElement element;
-
-	*time = 0;
-	if (column < 0)
-		return true;
-	element = model->values[column];
-	if (element.type == BSON_TYPE_NULL)
-		return !batch->needs_time && unfold->accepts_null_time;
-	element.value += document - model->base;
-	return read_own_time(unfold, &element, time) &&
-		   mts_ranges_contain(unfold->ranges, *time);
-}
-
 /* Tell whether the values of a document are words of their columns' types. */
 static bool
-has_words(const MtsBatch *batch, const MtsLayout *layout,
-		  const MtsModel *model)
+has_words(const MtsBatch *batch, const MtsModel *model)
 {
-	for (int i = 0; i < layout->ncolumns; i++)
+	for (int i = 0; i < batch->ncolumns; i++)
 	{
+		int column = batch->columns[i];
 		uint8_t type = model->values[i].type;
 
-		if (batch->words[i].room > 0 && type != BSON_TYPE_NULL &&
-			(type >= 32 || (batch->types[i] >> type & 1) == 0 ||
-			 (batch->words[i].type != 0 && batch->words[i].type != type)))
+		if (batch->words[column].room > 0 && type != BSON_TYPE_NULL &&
+			(type >= 32 || (batch->types[column] >> type & 1) == 0))
 			return false;
 	}
 	return true;
 }
 
-/* Find the series of a document, or begin one; false if there are too many. */
+/* Find the time of a document; false if it must be unfolded. */
 static bool
-find_document_series(MtsBatch *batch, MtsModel *model, const uint8_t *document)
+read_document_time(const MtsBatch *batch, MtsUnfold *unfold,
+				   const MtsModel *model, const uint8_t *document,
+				   MtsTime *time)
 {
-	MtsPoint point;
+	MtsElement element;
 
-	for (int i = 0; i < batch->nkeys; i++)
-	{
-		const MtsElement *key = &model->values[batch->key_columns[i]];
-
-		point.slots[i].index = key->type;
-		point.slots[i].len = key->size;
-		point.slots[i].text =
-			key->value ? (const char *) key->value + (document - model->base)
-					   : "";
-	}
-	model->numbers[0] = find_series(batch, &point);
-	return model->numbers[0] >= 0;
+	*time = 0;
+	if (batch->time < 0)
+		return true;
+	element = mts_model_value(model, &model->values[batch->time], document);
+	if (element.type == BSON_TYPE_NULL)
+		return !batch->needs_time && unfold->accepts_null_time;
+	return read_own_time(unfold, &element, time) &&
+		   mts_ranges_contain(unfold->ranges, *time);
 }
 
 /*
@@ -1142,94 +733,117 @@ bool
 mts_batch_append(MtsBatch *batch, MtsUnfold *unfold, const uint8_t *document,
 				 size_t size)
 {
-	const MtsLayout *layout = unfold->layout;
-	MtsModel *model = find_model(batch, unfold, document, size);
+	MtsElement element = mts_element_document(document, size);
+	MtsModel *model = find_model(batch, &element);
 	MtsTime time;
 
-	if (!model || batch->n == MTS_BATCH_ROOM ||
-		!read_time(batch, unfold, model, document, &time) ||
-		!has_words(batch, layout, model) ||
-		(batch->series && !find_document_series(batch, model, document)))
-		return false;
-	for (int i = 0; i < layout->ncolumns; i++)
+	if (!model)
 	{
-		if (model->values[i].type == BSON_TYPE_NULL)
-			batch->words[i].has_missing = true;
-		else if (batch->words[i].room > 0)
-			batch->words[i].type = model->values[i].type;
+		if (!mts_unfold_start(unfold, document, size))
+			return false;
+		model = learn_point(batch, unfold, NULL, &unfold->document);
 	}
-	return append_like(batch, layout, model, document, time);
+	return model && has_words(batch, model) &&
+		   read_document_time(batch, unfold, model, document, &time) &&
+		   append_like(batch, model, document, time);
 }
 
 /* mts_batch_remove_last: remove the point that was appended last. */
 void
-mts_batch_remove_last(MtsBatch *batch, const MtsLayout *layout)
+mts_batch_remove_last(MtsBatch *batch)
 {
 	batch->n--;
-	if (batch->series && --batch->series[batch->series_of[batch->n]].n == 0)
+	if (batch->nkeys > 0 && --batch->series[batch->series_of[batch->n]].n == 0)
 		batch->nseries--;
-	for (int i = 0; i < layout->ncolumns; i++)
-		batch->words[i].n = batch->n;
+	for (int i = 0; i < batch->ncolumns; i++)
+		batch->words[batch->columns[i]].n = batch->n;
 }
 
 /* ---- A bucket ----------------------------------------------------------- */
 
-/* Remove the points whose times are not wanted. */
-static void
-trim(MtsBatch *batch, const MtsLayout *layout, const MtsRanges *ranges)
+/* mts_batch_select: keep the wanted points of a batch that is not sorted. */
+void
+mts_batch_select(MtsBatch *batch, const bool *wanted)
 {
 	int n = 0;
 
 	for (int i = 0; i < batch->n; i++)
 	{
-		if (!mts_ranges_contain(ranges, batch->times[i]))
-			continue;
 		batch->times[n] = batch->times[i];
-		for (int j = 0; j < layout->ncolumns; j++)
-			if (batch->words[j].room > 0)
-			{
-				batch->words[j].words[n] = batch->words[j].words[i];
-				batch->words[j].missing[n] = batch->words[j].missing[i];
-			}
-		n++;
+		n += wanted[i];
+	}
+	for (int c = 0; c < batch->ncolumns; c++)
+	{
+		MtsWords *words = &batch->words[batch->columns[c]];
+
+		if (words->room == 0)
+			continue;
+		words->n = 0;
+		for (int i = 0; i < batch->n; i++)
+		{
+			words->words[words->n] = words->words[i];
+			words->missing[words->n] = words->missing[i];
+			words->n += wanted[i];
+		}
+	}
+	for (int i = 0, to = 0; i < batch->n && batch->nkeys > 0; i++)
+	{
+		int series = batch->series_of[i];
+
+		batch->series[series].n -= !wanted[i];
+		batch->series_of[to] = series;
+		to += wanted[i];
 	}
 	batch->n = n;
+}
+
+/* Remove the points whose times are not wanted. */
+static void
+trim(MtsBatch *batch, const MtsUnfold *unfold)
+{
+	bool wanted[MTS_BATCH_ROOM];
+
+	if (mts_ranges_cover(unfold->ranges, unfold->earliest, unfold->latest + 1))
+		return;
+	for (int i = 0; i < batch->n; i++)
+		wanted[i] = mts_ranges_contain(unfold->ranges, batch->times[i]);
+	mts_batch_select(batch, wanted);
 }
 
 /*
  * mts_batch_read
  *		Read the wanted points of an unfolding that begins with its bucket.
  *
- * False if it has values of several types or of another type, more than
- * MTS_BATCH_ROOM points, or anything that is invalid.  The caller begins the
- * unfolding again then.
+ * False if it has values of another type, more than MTS_BATCH_ROOM points, too
+ * many series, or anything that is invalid.  The caller begins the unfolding
+ * again then.
  */
 bool
 mts_batch_read(MtsBatch *batch, MtsUnfold *unfold)
 {
+	bool is_read = false;
+
+	mts_batch_clear(batch);
 	switch (batch->method)
 	{
 		case MTS_BATCH_POINTS:
-			return read_points(batch, unfold);
-		case MTS_BATCH_ARRAY:
-			return read_array(batch, unfold);
-		case MTS_BATCH_KEYS:
-			return read_slots(batch, unfold);
-		case MTS_BATCH_DOCUMENTS:
-			return false;
+			return unfold_points(batch, unfold);
+		case MTS_BATCH_ELEMENTS:
+			return read_levels(batch, unfold, read_elements);
+		case MTS_BATCH_HOLDERS:
+			return read_levels(batch, unfold, read_holder);
 		case MTS_BATCH_SLOTS:
-			if (!read_slots(batch, unfold))
-				return false;
+			is_read = read_levels(batch, unfold, read_slots);
 			break;
 		case MTS_BATCH_COLUMNS:
-			if (!read_columns(batch, unfold))
-				return false;
+			is_read = read_columns(batch, unfold);
+			break;
+		case MTS_BATCH_DOCUMENTS:
 			break;
 	}
-	if (!mts_ranges_cover(unfold->ranges, unfold->earliest,
-						  unfold->latest + 1))
-		trim(batch, unfold->layout, unfold->ranges);
-	return true;
+	if (is_read)
+		trim(batch, unfold);
+	return is_read;
 }
 
 /*
@@ -1239,7 +853,7 @@ mts_batch_read(MtsBatch *batch, MtsUnfold *unfold)
  * Those of a series stay in their order.
  */
 void
-mts_batch_sort(MtsBatch *batch, const MtsLayout *layout)
+mts_batch_sort(MtsBatch *batch)
 {
 	int to[MTS_BATCH_SERIES];
 	int order[MTS_BATCH_ROOM]; /* by point: where it was */
@@ -1258,9 +872,9 @@ mts_batch_sort(MtsBatch *batch, const MtsLayout *layout)
 	memcpy(words, batch->times, batch->n * sizeof(MtsTime));
 	for (int i = 0; i < batch->n; i++)
 		batch->times[i] = words[order[i]];
-	for (int j = 0; j < layout->ncolumns; j++)
+	for (int c = 0; c < batch->ncolumns; c++)
 	{
-		MtsWords *column = &batch->words[j];
+		MtsWords *column = &batch->words[batch->columns[c]];
 
 		if (column->room == 0)
 			continue;

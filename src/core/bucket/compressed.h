@@ -10,6 +10,7 @@
 #include "core/bson/element.h"
 #include "core/bucket/image.h"
 #include "core/bucket/simple8b.h"
+#include "core/bucket/words.h"
 
 /* The subtype of binary data that are a compressed column */
 #define MTS_COMPRESSED_SUBTYPE 7
@@ -54,17 +55,6 @@ typedef struct MtsCompressed
 	const MtsArena *arena;
 } MtsCompressed;
 
-/* The entries of a column whose values have one type and 64 bits or less */
-typedef struct MtsWords
-{
-	int n;
-	int room;     /* of the caller's arrays */
-	uint8_t type; /* double, int32, int64 or date; 0 if all are missing */
-	bool has_missing;
-	int64_t
-		*words; /* integers or the bits of doubles; unspecified if missing */
-	bool *missing;
-} MtsWords;
 
 extern void mts_compressed_init(MtsCompressed *column, const MtsArena *arena);
 extern bool mts_compressed_open(MtsCompressed *column,

@@ -163,6 +163,7 @@ open_level(MtsWalk *walk, int depth, const MtsElement *from, MtsRange interval)
 				mts_element_type_name(holder.type));
 		return MTS_REFUSED;
 	}
+	level->holder = holder;
 	level->has_keys = holder.type == BSON_TYPE_DOCUMENT;
 	level->is_compressed = holder.type == BSON_TYPE_BINARY;
 	if (level->is_compressed
@@ -441,6 +442,90 @@ next_element(MtsWalk *walk, MtsLevel *level, MtsElement *element)
 }
 
 /*
+ * Read the slot of the next element of the current level.  MTS_DONE at the end
+ * of the level, which is left then.
+ */
+static MtsUnfolded
+next_slot(MtsWalk *walk, MtsElement *element, MtsVerdict *verdict)
+{
+	switch (next_element(walk, &walk->levels[walk->depth], element))
+	{
+		case MTS_NEXT_OK:
+			break;
+		case MTS_NEXT_END:
+			walk->depth--;
+			return MTS_DONE;
+		case MTS_NEXT_CORRUPT:
+			refuse_corrupt(walk, --walk->depth);
+			return MTS_INVALID;
+	}
+	*verdict = read_slot(walk, element);
+	return *verdict == MTS_REFUSED ? MTS_INVALID : MTS_POINT;
+}
+
+/*
+ * mts_walk_next_level
+ *		Go to the next innermost level, unless the walk is in one.
+ *
+ * MTS_POINT if there is one.  mts_walk_level is that then.
+ */
+MtsUnfolded
+mts_walk_next_level(MtsWalk *walk)
+{
+	int innermost = walk->layout->nslots - 1;
+
+	while (walk->depth >= 0 && walk->depth < innermost)
+	{
+		MtsLevel *level = &walk->levels[walk->depth];
+		MtsElement element;
+		MtsVerdict verdict;
+
+		switch (next_slot(walk, &element, &verdict))
+		{
+			case MTS_DONE:
+				continue;
+			case MTS_INVALID:
+				return MTS_INVALID;
+			case MTS_POINT:
+				break;
+		}
+		/* the next turn reads the level that this opens */
+		if (verdict == MTS_ACCEPTED &&
+			open_level(walk, walk->depth + 1, &element,
+					   (MtsRange){level->slot_start, level->slot_end}) ==
+				MTS_REFUSED)
+			return MTS_INVALID;
+	}
+	return walk->depth < 0 ? MTS_DONE : MTS_POINT;
+}
+
+/*
+ * mts_walk_next_in_level
+ *		Find the next point of an innermost level; MTS_DONE at its end, when
+ *		the level is left.
+ *
+ * An element of a compressed column stays until the next call.
+ */
+MtsUnfolded
+mts_walk_next_in_level(MtsWalk *walk, MtsElement *element)
+{
+	for (;;)
+	{
+		MtsVerdict verdict;
+		MtsUnfolded result = next_slot(walk, element, &verdict);
+
+		if (result != MTS_POINT)
+			return result;
+		if (verdict == MTS_ACCEPTED)
+			verdict = judge_element(walk, element);
+		if (verdict == MTS_ACCEPTED)
+			return MTS_POINT;
+		if (verdict == MTS_REFUSED)
+			return MTS_INVALID;
+	}
+}
+
+/*
  * mts_walk_next
  *		Find the next point of the container.
  *
@@ -449,40 +534,15 @@ next_element(MtsWalk *walk, MtsLevel *level, MtsElement *element)
 MtsUnfolded
 mts_walk_next(MtsWalk *walk, MtsElement *element)
 {
-	int innermost = walk->layout->nslots - 1;
+	MtsUnfolded result;
 
-	while (walk->depth >= 0)
+	do
 	{
-		MtsLevel *level = &walk->levels[walk->depth];
-		MtsVerdict verdict;
-
-		switch (next_element(walk, level, element))
-		{
-			case MTS_NEXT_OK:
-				break;
-			case MTS_NEXT_END:
-				walk->depth--;
-				continue;
-			case MTS_NEXT_CORRUPT:
-				refuse_corrupt(walk, --walk->depth);
-				return MTS_INVALID;
-		}
-		verdict = read_slot(walk, element);
-		if (verdict == MTS_ACCEPTED && walk->depth < innermost)
-		{
-			/* the next turn reads the level that this opens */
-			if (open_level(walk, walk->depth + 1, element,
-						   (MtsRange){level->slot_start, level->slot_end}) ==
-				MTS_REFUSED)
-				return MTS_INVALID;
-			continue;
-		}
-		if (verdict == MTS_ACCEPTED)
-			verdict = judge_element(walk, element);
-		if (verdict == MTS_ACCEPTED)
-			return MTS_POINT;
-		if (verdict == MTS_REFUSED)
-			return MTS_INVALID;
-	}
-	return MTS_DONE;
+		result = mts_walk_next_level(walk);
+		if (result == MTS_POINT)
+			result = mts_walk_next_in_level(walk, element);
+		else
+			break;
+	} while (result == MTS_DONE);
+	return result;
 }

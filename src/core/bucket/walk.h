@@ -51,6 +51,7 @@ typedef enum MtsVerdict
 /* The slots of one level, on the way down into a container */
 typedef struct MtsLevel
 {
+	MtsElement holder; /* the array, subdocument or compressed column */
 	MtsElementCursor cursor;
 	bool has_keys;      /* it is a subdocument */
 	bool is_compressed; /* it is a compressed column */
@@ -86,9 +87,25 @@ extern void mts_walk_init(MtsWalk *walk, const MtsLayout *layout,
 extern MtsVerdict mts_walk_start(MtsWalk *walk, const MtsElement *bucket,
 								 const MtsSlotClock *slots,
 								 const MtsRanges *ranges);
+extern MtsUnfolded mts_walk_next_level(MtsWalk *walk);
+extern MtsUnfolded mts_walk_next_in_level(MtsWalk *walk, MtsElement *element);
 extern MtsUnfolded mts_walk_next(MtsWalk *walk, MtsElement *element);
 extern void mts_walk_append_step(MtsInvalid *invalid, const MtsStep *step,
 								 const MtsSlotKey *key);
+
+/* The current level, which is the innermost after mts_walk_next_level */
+static inline const MtsLevel *
+mts_walk_level(const MtsWalk *walk)
+{
+	return &walk->levels[walk->depth];
+}
+
+/* Leave the current level, whose elements have been read. */
+static inline void
+mts_walk_leave_level(MtsWalk *walk)
+{
+	walk->depth--;
+}
 
 /* The time of the current point's slots */
 static inline MtsTime

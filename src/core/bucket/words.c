@@ -1,0 +1,314 @@
+/*
+ * words.c
+ *		Read the values of a column that are numbers or times.
+ *
+ * Most columns have values of one type, whose keys follow each other: reading
+ * a key and eight bytes takes 1 ns.  Numbers of several types are values of
+ * one of these, if that is exact.
+ */
+#include "core/bucket/words.h"
+
+#include "core/layout/slot_key.h"
+
+/* mts_words_init: make room for the values of so many points. */
+void
+mts_words_init(MtsWords *words, int room, const MtsArena *arena)
+{
+	words->room = room;
+	words->words = mts_arena_allocate(arena, room * sizeof(int64_t));
+	words->missing = mts_arena_allocate(arena, room * sizeof(bool));
+	mts_words_clear(words);
+}
+
+/* mts_words_clear: remove all values. */
+void
+mts_words_clear(MtsWords *words)
+{
+	words->n = 0;
+	words->type = 0;
+	words->has_missing = false;
+}
+
+/* ---- Numbers of several types ------------------------------------------- */
+
+/* The type that has the numbers of both types, or 0 */
+static uint8_t
+common_type(uint8_t a, uint8_t b)
+{
+	if (a == BSON_TYPE_DATE_TIME || b == BSON_TYPE_DATE_TIME)
+		return 0;
+	return a == BSON_TYPE_DOUBLE || b == BSON_TYPE_DOUBLE ? BSON_TYPE_DOUBLE
+														  : BSON_TYPE_INT64;
+}
+
+/* Tell whether an integer is a value of a type. */
+static bool
+is_exact(int64_t word, uint8_t type)
+{
+	return type != BSON_TYPE_DOUBLE ||
+		   (word <= MTS_MAX_EXACT && word >= -MTS_MAX_EXACT);
+}
+
+/* Convert a word to a type that has its value. */
+static int64_t
+convert(int64_t word, uint8_t from, uint8_t to)
+{
+	double d = (double) word;
+
+	if (from != to && to == BSON_TYPE_DOUBLE)
+		memcpy(&word, &d, sizeof(word));
+	return word;
+}
+
+/*
+ * mts_words_admit
+ *		Let a column have values of another type; false if no type has all of
+ *		its values.
+ */
+bool
+mts_words_admit(MtsWords *words, uint8_t type)
+{
+	uint8_t old = words->type;
+	uint8_t both;
+
+	if (old == 0 || old == type)
+	{
+		words->type = type;
+		return true;
+	}
+	both = common_type(old, type);
+	if (both == 0 || both == old)
+		return both != 0;
+	for (int i = 0; i < words->n; i++)
+		if (!words->missing[i] && !is_exact(words->words[i], both))
+			return false;
+	for (int i = 0; i < words->n; i++)
+		words->words[i] = convert(words->words[i], old, both);
+	words->type = both;
+	return true;
+}
+
+/* Set a value, whose type was admitted; false if that is not exact. */
+static inline bool
+set_word(MtsWords *words, int i, int64_t word, uint8_t type)
+{
+	words->missing[i] = false;
+	words->words[i] = word;
+	if (type == words->type)
+		return true;
+	words->words[i] = convert(word, type, words->type);
+	return is_exact(word, words->type);
+}
+
+/*
+ * mts_words_set
+ *		Set a value; false if it is neither a word nor null, or no type has all
+ *		values of the column.
+ */
+bool
+mts_words_set(MtsWords *words, int i, const MtsElement *element)
+{
+	int size = mts_words_size(element->type);
+
+	if (size < 0)
+		return false;
+	if (size > 0)
+		return (element->type == words->type ||
+				mts_words_admit(words, element->type)) &&
+			   set_word(words, i, mts_words_get(element->value, size),
+						element->type);
+	words->missing[i] = words->has_missing = true;
+	return true;
+}
+
+/* ---- Elements of a document or array ------------------------------------ */
+
+/*
+ * Read a key that is a canonical number below a limit, and return its NUL;
+ * NULL for other keys.  The NUL at the document's end bounds the loop.
+ */
+static inline const uint8_t *
+read_key(const uint8_t *at, int64_t limit, int64_t *key)
+{
+	int64_t n = *at - '0';
+
+	if (*at < '0' || *at > '9')
+		return NULL;
+	if (n == 0 && at[1] != '\0')
+		return NULL;
+	for (at++; *at != '\0'; at++)
+	{
+		if (*at < '0' || *at > '9')
+			return NULL;
+		n = n * 10 + (*at - '0');
+		if (n >= limit)
+			return NULL;
+	}
+	*key = n;
+	return n < limit ? at : NULL;
+}
+
+/*
+ * Read a key of a slot that is written in another way, as the number of the
+ * slot, below a limit.
+ */
+static const uint8_t *
+read_slot_key(const MtsStep *slot, const uint8_t *at, const uint8_t *end,
+			  int64_t first, int64_t limit, int64_t *n)
+{
+	const uint8_t *nul = memchr(at, '\0', end - at + 1);
+
+	if (mts_slot_key_index(slot, (const char *) at, nul - at, n) !=
+		MTS_KEYTEXT_NUMBER)
+		return NULL;
+	*n -= first;
+	return *n >= 0 && *n < limit ? nul : NULL;
+}
+
+/* Keys below this, with a type and a NUL, have at most seven bytes. */
+#define MAX_HEAD_KEY 100000
+
+/* With a value they have at most these. */
+#define MAX_ELEMENT 16
+
+/*
+ * Return the bytes of a type, a key below MAX_HEAD_KEY, and its NUL, the first
+ * byte lowest, and set their number.
+ */
+static inline uint64_t
+head_of(uint8_t type, int64_t key, int *size)
+{
+	uint64_t head = '0' + key % 10;
+
+	for (*size = 3; (key /= 10) > 0; ++*size)
+		head = head << 8 | ('0' + key % 10);
+	return head << 8 | type;
+}
+
+/*
+ * Read the elements that have a type and the keys that follow each other from
+ * `key` on, below a limit.  Most elements do, so that one comparison reads a
+ * type and a key.  Returns the first other element.
+ */
+static const uint8_t *
+read_run(const uint8_t *at, const uint8_t *end, uint8_t type, int64_t key,
+		 int64_t limit, MtsWords *words, int64_t *numbers)
+{
+	int size = mts_words_size(type);
+	int n = words->n;
+	int first = n;
+	bool is_run = size > 0;
+
+	limit = BSON_MIN(limit, BSON_MIN(key + words->room - n, MAX_HEAD_KEY));
+	while (is_run && key < limit)
+	{
+		int head_size;
+		uint64_t head = head_of(type, key, &head_size);
+		uint64_t mask = (UINT64_C(1) << (8 * head_size)) - 1;
+		int64_t end_of_ten = BSON_MIN(limit, key - key % 10 + 10);
+
+		while (key < end_of_ten &&
+			   (is_run = end - at >= MAX_ELEMENT &&
+						 (mts_words_get(at, 8) & mask) == head))
+		{
+			numbers[n] = key++;
+			words->words[n++] = mts_words_get(at + head_size, size);
+			at += head_size + size;
+			head += UINT64_C(1) << (8 * (head_size - 2));
+		}
+	}
+	memset(words->missing + first, false, n - first);
+	words->n = n;
+	return at;
+}
+
+/*
+ * Read the type and the key of an element, and return its value; NULL if it is
+ * not of the kind of the others.
+ */
+static const uint8_t *
+read_head(const uint8_t *at, const uint8_t *end, const MtsWordKeys *keys,
+		  MtsWords *words, int64_t *number)
+{
+	uint8_t type = *at;
+
+	if (type != words->type && mts_words_size(type) > 0 &&
+		!mts_words_admit(words, type))
+		return NULL;
+	at = keys->slot ? read_slot_key(keys->slot, at + 1, end, keys->first,
+									keys->limit, number)
+					: read_key(at + 1, keys->limit, number);
+	return at ? at + 1 : NULL;
+}
+
+/*
+ * mts_words_read
+ *		Append the elements of a document or array, and set their numbers.
+ *
+ * False if one is not a word, no type has all of them, their keys are others,
+ * or there are too many.
+ */
+bool
+mts_words_read(MtsWords *words, const MtsElement *holder,
+			   const MtsWordKeys *keys, int64_t *numbers)
+{
+	MtsElementCursor cursor;
+	const uint8_t *at;
+
+	if (!mts_element_open(&cursor, holder->value, holder->size))
+		return false;
+	for (at = cursor.at; at < cursor.end;)
+	{
+		int n = words->n;
+		uint8_t type = *at;
+		int size = mts_words_size(type);
+
+		if (size < 0 || n == words->room)
+			return false;
+		at = read_head(at, cursor.end, keys, words, &numbers[n]);
+		if (!at || cursor.end - at < size)
+			return false;
+		if (size == 0)
+			words->missing[n] = words->has_missing = true;
+		else if (!set_word(words, n, mts_words_get(at, size), type))
+			return false;
+		words->n++;
+		at += size;
+		if (!keys->slot && type == words->type)
+			at = read_run(at, cursor.end, type, numbers[n] + 1, keys->limit,
+						  words, numbers);
+	}
+	return true;
+}
+
+/*
+ * mts_words_spread
+ *		Move each word to the index that its number is; those in between are
+ *		missing.
+ *
+ * False if the numbers do not ascend, or leave gaps in an array, whose
+ * elements are counted.
+ */
+bool
+mts_words_spread(MtsWords *words, const int64_t *numbers, bool is_array)
+{
+	int last = words->n - 1;
+	int end = last >= 0 ? (int) numbers[last] + 1 : 0;
+
+	for (int i = 1; i <= last; i++)
+		if (numbers[i] <= numbers[i - 1])
+			return false;
+	if (is_array && end > words->n)
+		return false;
+	words->has_missing |= end > words->n;
+	words->n = end;
+	for (int to = end - 1; to > last; to--)
+	{
+		bool has_key = last >= 0 && numbers[last] == to;
+
+		words->missing[to] = !has_key || words->missing[last];
+		if (has_key)
+			words->words[to] = words->words[last--];
+	}
+	return true;
+}
