@@ -363,7 +363,7 @@ CALL put('composed', '[
 CREATE FOREIGN TABLE composed (t timestamptz, s text, v float8 OPTIONS (field 'v.{minute}')) SERVER "check";
 SELECT mongo_ts_command('check', '{"createIndexes": "composed", "indexes": [{"key": {"s": 1, "t": 1}, "name": "i"}]}')->'ok' AS ok;
 SELECT * FROM mongo_ts_check('composed');
-SELECT mongo_ts_command('check', '{"dropIndexes": "composed", "index": "i"}')->'ok' AS ok;
+SELECT mongo_ts_command('check', '{"dropIndexes": "composed", "index": "i"}') IS NOT NULL AS dropped;
 SELECT mongo_ts_create_index('composed');
 SELECT * FROM mongo_ts_check('composed');
 

@@ -649,8 +649,10 @@ has_column(const MtsQual *qual)
 /*
  * mts_shippable_clause
  *		Make the qual of a clause on the relation varno; NULL if MongoDB cannot
- *		evaluate it, or if it depends on no column: PostgreSQL decides by such a
- *		clause whether to scan.
+ *		evaluate it.
+ *
+ * A clause that depends on no column is not shipped: PostgreSQL decides by it
+ * whether to scan.
  */
 MtsQual *
 mts_shippable_clause(const MtsTable *table, Index varno, Expr *clause)

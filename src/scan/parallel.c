@@ -316,7 +316,7 @@ read_shares(const MtsTable *table, const MtsShares *shared)
  * workers must not choose one each.
  */
 static void
-choose_time(MtsBucketSource *source)
+choose_snapshot_time(MtsBucketSource *source)
 {
 	const MtsTable *table = source->table;
 	MtsFind find = {.filter = mts_document_new(),
@@ -349,7 +349,7 @@ mts_parallel_divide(MtsBucketSource *source, int nprocesses)
 
 	(void) mts_source_list_parts(source, false);
 	shares = divide_all(source, nprocesses * SHARES_PER_PROCESS);
-	choose_time(source);
+	choose_snapshot_time(source);
 	return shares;
 }
 

@@ -67,7 +67,7 @@ struct MtsPartReader
 
 /* Ask for the buckets that match the filter, as many as the window's limit. */
 static void
-open_cursor(MtsPartReader *reader)
+send_query(MtsPartReader *reader)
 {
 	MtsFind find = mts_source_find(reader->source->query);
 
@@ -119,7 +119,7 @@ count_bucket(MtsPartReader *reader, const bson_t *bucket)
 
 /* Read a bucket from the cursor; NULL at its end. */
 static const bson_t *
-receive(MtsPartReader *reader)
+receive_bucket(MtsPartReader *reader)
 {
 	return count_bucket(reader, mts_cursor_next(reader->cursor));
 }
@@ -222,7 +222,7 @@ restrict_filter(MtsPartReader *reader)
 
 /* Read a larger window, which begins with the buckets held back. */
 static void
-widen(MtsPartReader *reader)
+widen_window(MtsPartReader *reader)
 {
 	Window *window = &reader->window;
 	MemoryContext old = MemoryContextSwitchTo(reader->memory);
@@ -232,7 +232,7 @@ widen(MtsPartReader *reader)
 	window->n = 0;
 	window->limit = checked_limit(reader, window->limit * MTS_BATCH_GROWTH);
 	mts_cursor_close(reader->cursor);
-	open_cursor(reader);
+	send_query(reader);
 	MemoryContextSwitchTo(old);
 }
 
@@ -261,18 +261,18 @@ next_of_window(MtsPartReader *reader)
 			return return_first(window);
 		if (window->is_complete)
 			return NULL;
-		bucket = receive(reader);
+		bucket = receive_bucket(reader);
 		if (bucket)
 			hold(reader, bucket);
 		else if (window->n == window->limit)
-			widen(reader);
+			widen_window(reader);
 		else
 		{
 			window->nready = list_length(window->queue);
 			window->is_complete = true;
 		}
 	}
-	return receive(reader);
+	return receive_bucket(reader);
 }
 
 /* ---- Parts -------------------------------------------------------------- */
@@ -293,7 +293,7 @@ open_part(MtsPartReader *reader)
 	{
 		reader->window.limit = first_limit(reader);
 		mts_document_release_with(free_buckets, &reader->window);
-		open_cursor(reader);
+		send_query(reader);
 	}
 	MemoryContextSwitchTo(old);
 }
@@ -368,13 +368,12 @@ mts_part_reader_next(MtsPartReader *reader)
 bool
 mts_part_reader_next_time(const MtsPartReader *reader, MtsTime *t)
 {
-	const MtsFirstBucket *first = reader->part->first;
 	const Window *window = &reader->window;
 
 	if (reader->state == AT_FIRST)
 	{
-		*t = first->next;
-		return first->has_next;
+		*t = reader->part->first->next;
+		return reader->part->first->has_next;
 	}
 	*t = window->time;
 	return reader->state == IN_WINDOW && window->nready == 0 &&

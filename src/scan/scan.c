@@ -165,7 +165,7 @@ mts_scan_of_node(ForeignScanState *node)
 
 /* Read only a collection. */
 static void
-read_collection(MtsScan *scan, const MtsCollection *collection)
+read_only(MtsScan *scan, const MtsCollection *collection)
 {
 	MtsPart *part = palloc0(sizeof(MtsPart));
 
@@ -184,7 +184,7 @@ mts_scan_set_collection(MtsScan *scan, const char *name)
 		(names && strcmp(linitial(names), name) == 0))
 		return;
 	old = MemoryContextSwitchTo(GetMemoryChunkContext(scan));
-	read_collection(scan, mts_collections_named(scan->table, pstrdup(name)));
+	read_only(scan, mts_collections_named(scan->table, pstrdup(name)));
 	MemoryContextSwitchTo(old);
 }
 
@@ -229,7 +229,7 @@ mts_scan_set_ids(MtsScan *scan, const MtsQuery *query,
 
 	mts_scan_reset(scan);
 	old = MemoryContextSwitchTo(scan->query_context);
-	read_collection(scan, collection);
+	read_only(scan, collection);
 	begin_query(scan, mts_query_of_ids(query, ids));
 	MemoryContextSwitchTo(old);
 }

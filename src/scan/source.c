@@ -115,7 +115,7 @@ mts_source_read_shares(MtsBucketSource *source, List *shares,
 
 /* List the table's collections; false if may_fail and the server is slow. */
 static bool
-list_collections(MtsBucketSource *source, bool may_fail)
+list_all(MtsBucketSource *source, bool may_fail)
 {
 	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(source));
 	MtsConnection *connection = connection_of(source);
@@ -166,7 +166,7 @@ mts_source_list_parts(MtsBucketSource *source, bool may_fail)
 	MemoryContext old;
 
 	if (!source->shares && !source->has_collections &&
-		!list_collections(source, may_fail))
+		!list_all(source, may_fail))
 		return false;
 	if (source->query && !source->has_chosen)
 	{
@@ -264,7 +264,7 @@ claim(MtsBucketSource *source)
 
 /* Begin the next part; false if there is none. */
 static bool
-begin_part(MtsBucketSource *source, double sample)
+begin_next_part(MtsBucketSource *source, double sample)
 {
 	const MtsPart *part;
 	MemoryContext old;
@@ -293,7 +293,7 @@ begin_part(MtsBucketSource *source, double sample)
 void
 mts_source_begin_sample(MtsBucketSource *source, double size)
 {
-	(void) begin_part(source, size);
+	(void) begin_next_part(source, size);
 }
 
 /* ---- Buckets ------------------------------------------------------------ */
@@ -312,7 +312,7 @@ mts_source_next(MtsBucketSource *source)
 	CHECK_FOR_INTERRUPTS();
 	source->returned = NULL;
 	while (!bucket && !(bucket = mts_part_reader_next(source->reader)))
-		if (!begin_part(source, 0))
+		if (!begin_next_part(source, 0))
 			return NULL;
 	return bucket;
 }

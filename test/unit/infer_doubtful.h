@@ -226,8 +226,8 @@
 	 "T(2024-03-04T15:00:07), 's': [{'t': T(2024-03-04T15:00:07), 'v': 1.5}, {'t': "
 	 "T(2024-03-04T15:50:07), 'v': 2.5}]}",
 	 "time t time field s[].t, attribute sensor text, mode int, v double field s[].v; first start "
-	 "readonly -- \"mode\" is taken as the key of a series, and \"sensor\" as an attribute: No two "
-	 "of the sampled documents have the same time."},
+	 "readonly -- \"mode\" is taken as the key of a series, and \"sensor\" as an attribute: The "
+	 "sampled documents do not show which of them is the key."},
 	{"a number beside the times when a document was stored",
 	 "{'sensor': 'a', 'ts': 1709539200123, 'v': 0.5, 'createdAt': T(2024-03-04T08:00:07), "
 	 "'updatedAt': T(2024-03-04T08:00:07)}, {'sensor': 'a', 'ts': 1709539207134, 'v': 1.5, "

@@ -227,9 +227,9 @@
 	 "{'serial': 'a', 'device': 'd', 'ts': T(2024-01-01T00:00:00), 'v': {'0': 1, '59': 2}}, {'serial': 'b', 'device': 'e', 'ts': T(2024-01-01T00:00:00), 'v': {'0': 1, '59': 2}}",
 	 "time ts time, serial text, attribute device text, v double field v.{minute}; -- the keys of "
 	 "\"v\" are taken as minutes of an hour: The sampled documents do not prove it. \"serial\" is "
-	 "taken as the key of a series, and \"device\" as an attribute. Either alone tells the sampled "
-	 "documents of one time apart. / If the keys of \"v\" are seconds of a minute / If the keys of "
-	 "\"v\" are names / If each document is a row"},
+	 "taken as the key of a series, and \"device\" as an attribute. The sampled documents do not show "
+	 "which of them is the key. / If the keys of \"v\" are seconds of a minute / If the keys of \"v\" "
+	 "are names / If each document is a row"},
 	{"subfields of a metaField that others determine",
 	 "{'ts': T(2024-01-01T00:00:00), 'm': {'machine': 'a', 'hall': 1, 'vendor': 'x'}, 'v': 1.5}, {'ts': T(2024-01-01T00:00:01), 'm': {'machine': 'b', 'hall': 1, 'vendor': 'x'}, 'v': 1.5}, {'ts': T(2024-01-01T00:00:01), 'm': {'machine': 'c', 'hall': 2, 'vendor': 'x'}, 'v': 1.5}",
 	 "time ts time, machine text field m.machine, attribute hall int field m.hall, attribute vendor "

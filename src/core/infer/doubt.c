@@ -673,12 +673,9 @@ remark_key(MtsInfer *infer)
 		return;
 	mts_remark(
 		infer,
-		"\"%s\" is taken as the key of a series, and \"%s\" as an attribute\n%s",
+		"\"%s\" is taken as the key of a series, and \"%s\" as an attribute\nThe sampled documents do not show which of them is the key.",
 		mts_remark_label(infer, infer->key),
-		mts_remark_label(infer, infer->rival),
-		infer->rivalry
-			? infer->rivalry
-			: "Either alone tells the sampled documents of one time apart.");
+		mts_remark_label(infer, infer->rival));
 }
 
 /*

@@ -119,11 +119,10 @@ typedef struct MtsInfer
 	bool *is_declared; /* by node */
 	bool *is_total;    /* by node: it may be a total of points, so not a key */
 	MtsInferred *result;
-	int nlost;           /* fields that no column shows */
-	int key;             /* that the rival could replace, for this reason */
-	int rival;           /* below 0 if there is none */
-	const char *rivalry; /* NULL if each tells samples of one time apart */
-	bool is_quiet;       /* no remarks are made */
+	int nlost;     /* fields that no column shows */
+	int key;       /* that the rival could replace */
+	int rival;     /* below 0 if there is none */
+	bool is_quiet; /* no remarks are made */
 	char labels[2][MTS_MAX_PATH];
 	unsigned nlabels;
 } MtsInfer;

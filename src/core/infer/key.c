@@ -394,15 +394,11 @@ find_rival(Choice *choice, bool is_series)
 				(is_series ? !may_replace(choice, key, other)
 						   : other->class > key->class ||
 								 (depends(choice, other, key) &&
-								  !depends(choice, key, other)) ||
-								 count_alike(choice, other, key) != alike))
+								  !depends(choice, key, other))) ||
+				count_alike(choice, other, key) > alike)
 				continue;
 			choice->infer->key = key->node;
 			choice->infer->rival = other->node;
-			choice->infer->rivalry =
-				is_series
-					? "No two of the sampled documents have the same time."
-					: NULL;
 			return;
 		}
 }
@@ -435,9 +431,12 @@ choose_index(Choice *choice, const MtsInferIndex *index)
 	return known == index->nfields;
 }
 
-/* Choose the keys.  What an _id consists of is chosen as a whole. */
+/*
+ * Choose the keys.  What an _id consists of is chosen as a whole.  The start
+ * of the points tells buckets of a series apart that have the same time.
+ */
 static void
-choose(Choice *choice)
+choose(Choice *choice, Candidate *start)
 {
 	const MtsInfer *infer = choice->infer;
 	const MtsTimeField *bucket = infer->reading.bucket;
@@ -452,9 +451,11 @@ choose(Choice *choice)
 				   mts_column_is_in(infer, choice->items[i].node, "_id"));
 	if (is_in_id)
 		return;
+	set_chosen(choice, start, true);
 	has_key = choose_smallest(choice);
 	if (!has_key)
 		choose_series(choice);
+	set_chosen(choice, start, has_key || !bucket);
 	find_rival(choice, !has_key);
 }
 
@@ -585,9 +586,9 @@ mts_key_declare(MtsInfer *infer, const MtsTime *starts, const MtsTime *ends)
 		if (!infer->is_declared[leaves.nodes[i]] &&
 			!infer->is_total[leaves.nodes[i]])
 			add_candidate(&choice, leaves.nodes[i]);
-	set_chosen(&choice, &start, true);
-	choose(&choice);
-	alike = count_alike(&choice, NULL, &start);
+	choose(&choice, &start);
+	set_chosen(&choice, &start, false);
+	alike = count_alike(&choice, NULL, NULL);
 	infer->host->release(start.hashes);
 	for (int i = 0, j = 0; i < leaves.n; i++)
 	{
@@ -618,6 +619,7 @@ void
 mts_key_choose_meta(MtsInfer *infer)
 {
 	MtsInferred *result = infer->result;
+	Candidate none = {.hashes = mts_infer_allocate(infer, infer->nsamples, 8)};
 	Choice choice = begin_choice(infer, result->ncolumns, NULL, NULL);
 
 	for (int i = 0; i < result->ncolumns && infer->nsamples > 0; i++)
@@ -630,10 +632,11 @@ mts_key_choose_meta(MtsInfer *infer)
 			choice.whole[i] =
 				hash_bytes(choice.whole[i], &choice.items[j].hashes[i], 8);
 	if (choice.n > 1)
-		choose(&choice);
+		choose(&choice, &none);
 	for (int i = 0, j = 0; i < result->ncolumns && choice.n > 1; i++)
 		if (j < choice.n && result->columns[i].node == choice.items[j].node &&
 			!choice.items[j++].is_chosen)
 			result->columns[i].role = MTS_ROLE_ATTRIBUTE;
+	infer->host->release(none.hashes);
 	end_choice(&choice);
 }

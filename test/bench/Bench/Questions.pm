@@ -258,6 +258,26 @@ sub join_figure
 				finds => \@lookups, fields => $devices->{fields} } ] };
 }
 
+# Groups of points that are joined with their devices, beside the same groups
+# without the join
+sub group_figures
+{
+	my @all = ( question => 'other questions', tables => [ layout('devices') ] );
+	my $of = q(date_trunc('minute', d), avg(v), max(v) FROM devices);
+	my $by = 'GROUP BY 1, 2';
+
+	return (
+		{ @all, layout => 'join, then group: all devices by their sites',
+			sql => "SELECT site, $of JOIN fleet USING (host) $by",
+			references => [ { name => 'without the join', bar => 1.3,
+					sql => "SELECT host, $of $by" } ] },
+		{ @all, layout => 'join, then group: one customer of a hundred',
+			sql => "SELECT site, $of JOIN fleet USING (host) "
+			  . "WHERE customer = 7 $by",
+			references => [ { name => 'an IN list', bar => 1.5,
+					sql => "SELECT host, $of WHERE host IN ('host_7') $by" } ] });
+}
+
 sub totals_figure
 {
 	my $hourly = q(SELECT host, date_trunc('hour', d), avg(v), max(v) FROM );
@@ -346,8 +366,8 @@ sub figures
 		(map { write_figure($_, 'INSERT ... SELECT', \&insert) }
 			grep { !$_->{is_read_only} } @layouts),
 		write_figure(layout('minute'), 'COPY', \&copy),
-		one_row(), join_figure(), totals_figure(), slow_figure(), tsbs(),
-		peers(), members_figures());
+		one_row(), join_figure(), group_figures(), totals_figure(),
+		slow_figure(), tsbs(), peers(), members_figures());
 
 	return grep { "$_->{layout}: $_->{question}" =~ m/$pattern/ } @all;
 }

@@ -13,10 +13,10 @@ use List::Util qw(uniq);
 
 our @EXPORT_OK = qw(set_up set_up_peer set_up_duckdb);
 
-# The devices with the time of their last point
+# The devices with the time of their last point, their site and customer
 my $fleet = q(CREATE TABLE fleet AS SELECT 'host_' || i AS host, timestamptz )
-  . q('2013-10-01 01:59:59' AS seen FROM generate_series(0, 99) AS i; )
-  . 'ANALYZE fleet';
+  . q('2013-10-01 01:59:59' AS seen, i % 10 AS site, i AS customer )
+  . 'FROM generate_series(0, 99) AS i; ANALYZE fleet';
 
 sub silently
 {

@@ -15,8 +15,8 @@ use Differential::Data;
 use Differential::Time qw(composed label new_zone truncated);
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(aggregation any_key chart having text_of time_group
-  totals);
+our @EXPORT_OK = qw(aggregation any_key chart having keys_of_groups text_of
+  time_group totals);
 
 # Expressions of a time that people and their tools group by
 sub time_group
@@ -188,15 +188,35 @@ sub different
 {
 	my ($q) = @_;
 	my ($time, $last, @keys) = names_of($q);
-	my $key = pick(@keys);
+	my @of = ((map { ("count(DISTINCT $_)") x 2 } @keys), "max($time)",
+		"count(DISTINCT date_trunc('hour', $time))", "max($keys[0])",
+		"count(DISTINCT floor(100 / ($last - " . between(0, 25) . ')))',
+		pick("min($last)", "sum(DISTINCT $last)", "count(DISTINCT $last)"));
 
-	return "count(DISTINCT $key)" if chance(0.5);
-	return map { chance(0.8) ? $_ : "$_ FILTER (WHERE " . filter($q) . ')' }
-	  grep { chance(0.6) } "count(DISTINCT $key)",
-	  'count(DISTINCT ' . pick($last, @keys) . ')', "max($time)",
-	  "min($last)", "sum(DISTINCT $last)",
-	  "count(DISTINCT date_trunc('hour', $time))",
-	  "count(DISTINCT floor(100 / ($last - " . between(0, 25) . ')))';
+	return map { "count(DISTINCT $_)" } pick(@keys), grep { chance(0.2) } @keys
+	  if chance(0.5);
+	return map { pick(@of) . (chance(0.5) ? '' : ' FILTER (WHERE '
+			. filter($q) . ')') } 1 .. pick(1, 1, 2);
+}
+
+# The numbers of different keys, perhaps of groups by a key, for which one row
+# of each series is enough
+sub keys_of_groups
+{
+	my ($q) = @_;
+	my ($time, undef, @keys) = names_of($q);
+	my $key = pick(@keys);
+	my $totals = join ', ',
+	  map { pick("count(DISTINCT $_)", "array_agg(DISTINCT $_)") }
+	  pick(@keys), grep { chance(0.2) } @keys;
+	my $of = "FROM side.$q->{layout}{name} WHERE "
+	  . (chance(0.3) ? plain_conditions($q)
+		: pick('true', 'true', "$key IS NOT NULL"));
+
+	$q->{kind} = 'groups';
+	$q->{sql} = chance(0.5) ? "SELECT $totals $of"
+	  : "SELECT $key, $totals $of GROUP BY 1";
+	return;
 }
 
 # Some aggregates
@@ -205,11 +225,7 @@ sub totals
 	my ($q) = @_;
 	my (undef, $last) = names_of($q);
 
-	if (chance(0.08))
-	{
-		my @different = different($q);
-		return @different if @different;
-	}
+	return different($q) if chance(0.1);
 	my @totals = chance(0.5) ? plain_totals($last)
 	  : grep { chance(0.15) } any_of($q);
 

@@ -11,7 +11,7 @@ package Differential::Query;
 use strict;
 use warnings;
 
-use Differential::Aggregate qw(aggregation chart time_group);
+use Differential::Aggregate qw(aggregation chart keys_of_groups time_group);
 use Differential::Condition qw(column_condition conditions new_zone);
 use Differential::Data;
 use Differential::Join qw(in_loop joined);
@@ -115,6 +115,7 @@ sub groups
 	my ($q) = @_;
 
 	return counted($q) if $q->{layout}{is_flat} && chance(0.5);
+	return keys_of_groups($q) if chance(0.06);
 	return chart($q) if chance(has_totals($q->{layout}) ? 0.7 : 0.2);
 	return aggregation($q) if chance(0.93);
 
