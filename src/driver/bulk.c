@@ -401,7 +401,7 @@ raise_refusals(const MtsRound *round)
 					 lost, total,
 					 round->kind != PART_PLAIN ? ", because of" : ": those of",
 					 name_buckets(round->refused),
-					 bulk->points_unsent > 0 && !round->kind != PART_PLAIN
+					 bulk->points_unsent > 0 && round->kind == PART_PLAIN
 						 ? " and of other collections"
 						 : "",
 					 bulk->points_stored + total - lost);
@@ -1388,7 +1388,7 @@ select_retries(MtsRound *round, int tries)
 		else
 			is_contended = true;
 	}
-	if (!round->kind != PART_PLAIN)
+	if (round->kind == PART_PLAIN)
 		return is_contended;
 	if (round->refused)
 		round->n = 0;
