@@ -319,18 +319,6 @@ mts_command_collect(const MtsAttempt *attempt, MtsTicket ticket,
 }
 
 /*
- * mts_command_has_room
- *		Tell whether another command can be submitted before the reply to an
- *		earlier one is received.
- */
-bool
-mts_command_has_room(const MtsAttempt *attempt)
-{
-	return mts_exchange_has_room(&attempt->connection->exchange,
-								 attempt->server.channel, 0);
-}
-
-/*
  * mts_command_send
  *		Send a command once, to the server that has been selected, and receive
  *		its reply.

@@ -20,7 +20,6 @@ extern bool mts_command_receive(const MtsAttempt *attempt, MtsTicket ticket,
 								MtsReply *reply, bson_error_t *error);
 extern bool mts_command_collect(const MtsAttempt *attempt, MtsTicket ticket,
 								const bson_t **reply, bson_error_t *error);
-extern bool mts_command_has_room(const MtsAttempt *attempt);
 extern bool mts_command_send(const MtsAttempt *attempt, const char *database,
 							 const bson_t *command, const bson_t **reply,
 							 bson_error_t *error);

@@ -390,18 +390,6 @@ mts_exchange_forget_all(MtsExchange *exchange)
 			channel->sent[i].is_forgotten = true;
 }
 
-/* mts_exchange_is_idle: tell whether no reply is expected or kept. */
-bool
-mts_exchange_is_idle(const MtsExchange *exchange)
-{
-	bool is_idle = !exchange->kept;
-
-	for (const MtsChannel *channel = exchange->channels; channel;
-		 channel = channel->next)
-		is_idle &= channel->nsent == 0;
-	return is_idle;
-}
-
 /* ---- Requests ----------------------------------------------------------- */
 
 /*

@@ -74,7 +74,6 @@ extern bool mts_exchange_receive(MtsExchange *exchange, MtsTicket ticket,
 								 MtsReply *reply);
 extern void mts_exchange_forget(MtsExchange *exchange, MtsTicket ticket);
 extern void mts_exchange_forget_all(MtsExchange *exchange);
-extern bool mts_exchange_is_idle(const MtsExchange *exchange);
 
 /* the time of the cluster */
 extern void mts_exchange_append_time(const MtsExchange *exchange,

@@ -73,6 +73,8 @@ my %scripts = (
 	},
 	# the reply arrives after its request has been abandoned
 	'find late' => changed(sub { ($_[0], $_[0]) }),
+	# each byte of a reply is a packet
+	map({ ("$_ split" => changed(sub { split(//, $_[0]) })) } qw(find getMore aggregate)),
 	# a batch leaves its cursor, and is lost with the connection
 	'getMore lost' => sub {
 		my ($request, $healthy, $before) = @_;
@@ -158,7 +160,7 @@ my $node = new_node('fake', uri => undef);
 create_server($node, 'fake', fake_uri($fake), "database 'fake', fetch_size '10'");
 $node->safe_psql('postgres', join('',
 		(map { "CREATE FOREIGN TABLE $_ (ts timestamptz, v int OPTIONS (field 'v.{second}')) SERVER fake;\n" }
-			qw(good once patient lost late transient labels contended unsafe deadlock undying changed),
+			qw(good split once patient lost late transient labels contended unsafe deadlock undying changed),
 			map({ ("first_$_", "later_$_") } keys %faults),
 			map({ "write_$_" } keys %write_faults)),
 		map({ "CREATE FOREIGN TABLE flat_$_ (ts timestamptz, v int) SERVER fake;\n" }
@@ -211,6 +213,10 @@ check_works('patient', $_, "empty batches: $_") foreach sort keys %reads;
 check_works('set_patient', $_, "empty batches of names: $_") foreach sort keys %reads;
 check_fails('SELECT v FROM set_nameless', '08P01');
 check_works('once', 'SELECT v FROM %s', 'a connection is lost once');
+check_works('split', $_, "replies byte by byte: $_") foreach sort keys %reads;
+session_query($session, 'BEGIN; DECLARE c CURSOR FOR SELECT v FROM split; DECLARE d CURSOR FOR SELECT v FROM split');
+($out, $err) = session_query($session, 'FETCH 25 FROM c; FETCH 35 FROM d; FETCH ALL FROM c; FETCH ALL FROM d; COMMIT');
+is("$out$err", join("\n", 0 .. 24, 0 .. 34, 25 .. 79, 35 .. 79), 'replies byte by byte, to two cursors in turn');
 foreach my $name (sort keys %faults)
 {
 	check_fails("SELECT v FROM first_$name", $faults{$name}[0]);

@@ -16,6 +16,7 @@ use IO::Select;
 use IO::Socket::INET;
 use MongoTS::Wire;
 use POSIX ();
+use Socket qw(IPPROTO_TCP TCP_NODELAY);
 
 our @EXPORT = (qw(fake_start fake_uri fake_commands fake_reply fake_find
   fake_error fake_request fake_cursor), @MongoTS::Wire::EXPORT);
@@ -234,6 +235,8 @@ sub run
 			{
 				my $client = $listen->accept or next;
 
+				# each part of a reply is a packet
+				setsockopt($client, IPPROTO_TCP, TCP_NODELAY, 1);
 				$select->add($client);
 				$input{$client} = '';
 				next;
