@@ -271,6 +271,8 @@ mts_command_receive(const MtsAttempt *attempt, MtsTicket ticket,
 
 	if (!mts_exchange_receive(&connection->exchange, ticket, reply))
 	{
+		/* an interrupt may have ended an earlier wait, and is still pending */
+		(void) mts_wait_is_over(&connection->wait);
 		bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET,
 					   "The connection was lost before the server answered.");
 		mts_command_log_received(ticket, NULL, error);
