@@ -491,6 +491,18 @@ begin_batch(MtsCursor *cursor, bson_error_t *error)
 		   refuse_reply(error, "The reply to a query has no documents.");
 }
 
+/* Make the attempt of a command of a cursor: a read, which has no write
+ * concern, even if the rows are read in order to change them. */
+static MtsAttempt
+make_attempt(const MtsCursor *cursor)
+{
+	MtsAttempt attempt = cursor->attempt;
+
+	attempt.is_write = false;
+	attempt.in_transaction = cursor->xact != NULL;
+	return attempt;
+}
+
 /*
  * Send the command that opens a cursor to the server that has been selected.
  * Returns false with the reason in *error when that fails.
@@ -498,14 +510,11 @@ begin_batch(MtsCursor *cursor, bson_error_t *error)
 static bool
 send_command(MtsCursor *cursor, bson_error_t *error)
 {
-	MtsAttempt attempt = cursor->attempt;
+	MtsAttempt attempt = make_attempt(cursor);
 	MtsTicket ticket;
 	bson_t reply;
 
 	mts_snapshot_tell_time(cursor->connection);
-	/* it has no write concern */
-	attempt.is_write = false;
-	attempt.in_transaction = cursor->xact != NULL;
 	do
 	{
 		if (!mts_command_submit(&attempt, mts_document_text(cursor->database),
@@ -679,22 +688,22 @@ ask(MtsCursor *cursor, bson_error_t *error)
 {
 	MtsConnection *connection = cursor->connection;
 	bson_t command = BSON_INITIALIZER;
+	MtsAttempt attempt;
 	bool ok;
 
 	if (!mts_exchange_is_usable(&connection->exchange,
 								cursor->attempt.server.channel) &&
 		!mts_topology_connect(connection, &cursor->attempt.server, error))
 		return false;
-
+	attempt = make_attempt(cursor);
 	bson_append_int64(&command, "getMore", -1, cursor->id);
 	bson_append_utf8(&command, "collection", -1, cursor->source, -1);
 	if (cursor->next_size > 0)
 		bson_append_int64(&command, "batchSize", -1, cursor->next_size);
 	if (cursor->xact)
 		mts_transaction_append(cursor->xact, &command);
-	ok = mts_command_submit_more(&cursor->attempt,
-								 mts_document_text(cursor->database), &command,
-								 &cursor->ticket, error);
+	ok = mts_command_submit_more(&attempt, mts_document_text(cursor->database),
+								 &command, &cursor->ticket, error);
 	bson_destroy(&command);
 	return ok;
 }
@@ -710,17 +719,18 @@ receive_batch(MtsCursor *cursor, bson_error_t *error)
 {
 	MtsConnection *connection = cursor->connection;
 	int64 began = bson_get_monotonic_time();
+	MtsAttempt attempt;
 	MtsTicket ticket;
 
 	set_next_size(cursor);
 	if (cursor->ticket == 0 && !ask(cursor, error))
 		return false;
+	attempt = make_attempt(cursor);
 	ticket = cursor->ticket;
 	cursor->ticket = 0;
 	cursor->batch_size = cursor->next_size;
 	connection->round_trips++;
-	if (!mts_command_receive(&cursor->attempt, ticket, &cursor->reply,
-							 error) ||
+	if (!mts_command_receive(&attempt, ticket, &cursor->reply, error) ||
 		!begin_batch(cursor, error))
 		return false;
 	if (cursor->id != 0 && !cursor->is_growing &&
