@@ -122,22 +122,29 @@ init_columns(MtsBatch *batch, const MtsLayout *layout, const bool *words,
 			 const bool *keys)
 {
 	for (int i = 0; i < layout->ncolumns; i++)
+		if (words[i])
+			batch->columns[batch->nwords++] = i;
+	batch->ncolumns = batch->nwords;
+	for (int i = 0; i < layout->ncolumns; i++)
 	{
-		if (!words[i] && !keys[i])
+		int column = 0;
+
+		if (!keys[i])
 			continue;
-		if (keys[i] && batch->nkeys == MTS_BATCH_KEYS)
+		if (batch->nkeys == MTS_BATCH_KEYS)
 			return false;
-		if (keys[i])
-			batch->keys[batch->nkeys++] = batch->ncolumns;
-		batch->columns[batch->ncolumns++] = i;
+		while (column < batch->ncolumns && batch->columns[column] != i)
+			column++;
+		if (column == batch->ncolumns)
+			batch->columns[batch->ncolumns++] = i;
+		batch->keys[batch->nkeys++] = column;
 	}
 	return true;
 }
 
 /* Make the memory of a batch whose method and columns have been set. */
 static void
-init_memory(MtsBatch *batch, const MtsLayout *layout, const bool *words,
-			const MtsArena *arena)
+init_memory(MtsBatch *batch, const MtsLayout *layout, const MtsArena *arena)
 {
 	bool is_holder = batch->method == MTS_BATCH_HOLDERS;
 
@@ -153,11 +160,9 @@ init_memory(MtsBatch *batch, const MtsLayout *layout, const bool *words,
 		mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(int64_t));
 	batch->point = mts_arena_allocate(arena, (layout->ncontainers + 1) *
 												 sizeof(MtsElement));
-	for (int i = 0; i < layout->ncolumns; i++)
-		if (words[i] ||
-			(batch->method == MTS_BATCH_SLOTS && i == batch->columns[0]) ||
-			(batch->method == MTS_BATCH_COLUMNS && i == layout->time_column))
-			mts_words_init(&batch->words[i], MTS_BATCH_ROOM, arena);
+	for (int i = 0; i < batch->nwords; i++)
+		mts_words_init(&batch->words[batch->columns[i]], MTS_BATCH_ROOM,
+					   arena);
 }
 
 /*
@@ -192,7 +197,7 @@ mts_batch_init(MtsBatch *batch, const MtsLayout *layout, const bool *words,
 	if (batch->method == MTS_BATCH_SLOTS)
 	{
 		batch->columns[0] = column_of_points(batch, layout);
-		batch->ncolumns = 1;
+		batch->ncolumns = batch->nwords = 1;
 	}
 	if (layout->time_column >= 0 &&
 		(is_flat || batch->method == MTS_BATCH_ELEMENTS ||
@@ -200,8 +205,9 @@ mts_batch_init(MtsBatch *batch, const MtsLayout *layout, const bool *words,
 	{
 		batch->time = batch->ncolumns;
 		batch->columns[batch->ncolumns++] = layout->time_column;
+		batch->nwords += batch->method == MTS_BATCH_COLUMNS;
 	}
-	init_memory(batch, layout, words, arena);
+	init_memory(batch, layout, arena);
 	return true;
 }
 
@@ -211,7 +217,7 @@ mts_batch_clear(MtsBatch *batch)
 {
 	batch->n = batch->nseries = 0;
 	batch->nkey_bytes = 0;
-	for (int i = 0; i < batch->ncolumns; i++)
+	for (int i = 0; i < batch->nwords; i++)
 		mts_words_clear(&batch->words[batch->columns[i]]);
 	/* its points' series are gone */
 	if (batch->method == MTS_BATCH_HOLDERS)
@@ -362,7 +368,7 @@ append_series(MtsBatch *batch, MtsModel *model, const uint8_t *element)
 }
 
 /* Append the values of a column of the points of a model. */
-static bool
+static inline bool
 append_column(MtsWords *words, const MtsModel *model, int column,
 			  int64_t distance, int n)
 {
@@ -405,22 +411,16 @@ append_like(MtsBatch *batch, MtsModel *model, const uint8_t *element,
 
 	if (end > MTS_BATCH_ROOM)
 		return false;
-	for (int i = 0; i < batch->ncolumns; i++)
-	{
-		MtsWords *words = &batch->words[batch->columns[i]];
-
-		if (words->room > 0 &&
-			!append_column(words, model, i, element - model->base, n))
+	for (int i = 0; i < batch->nwords; i++)
+		if (!append_column(&batch->words[batch->columns[i]], model, i,
+						   element - model->base, n))
 			return false;
-	}
 	if (batch->nkeys > 0 && !append_series(batch, model, element))
 		return false;
 	for (int i = n; i < end; i++)
-	{
 		batch->times[i] = time;
-		if (batch->nkeys > 0)
-			batch->series[batch->series_of[i]].n++;
-	}
+	for (int i = n; i < end && batch->nkeys > 0; i++)
+		batch->series[batch->series_of[i]].n++;
 	batch->n = end;
 	return true;
 }
@@ -474,31 +474,73 @@ read_own_time(MtsUnfold *unfold, const MtsElement *element, MtsTime *t)
 
 /* ---- Subdocuments with their times -------------------------------------- */
 
+/* Append the point of an element that is like a model, if it is wanted. */
+static inline bool
+append_element(MtsBatch *batch, MtsUnfold *unfold, MtsModel *model,
+			   const uint8_t *element)
+{
+	MtsElement value =
+		mts_model_value(model, &model->values[batch->time], element);
+	MtsTime time;
+
+	return read_own_time(unfold, &value, &time) &&
+		   (!mts_ranges_contain(unfold->ranges, time) ||
+			append_like(batch, model, element, time));
+}
+
+/*
+ * Read the next elements of an array that are like models, up to another one.
+ * They are points, whatever their indexes are.
+ */
+static bool
+read_like_elements(MtsBatch *batch, MtsUnfold *unfold, MtsLevel *level)
+{
+	for (;;)
+	{
+		MtsElementCursor cursor = level->cursor;
+		MtsElement element;
+		MtsModel *model;
+
+		if (mts_element_next(&cursor, &element) != MTS_NEXT_OK)
+			return true;
+		model = find_model(batch, &element);
+		if (!model)
+			return true;
+		level->cursor = cursor;
+		level->next_index++;
+		if (!append_element(batch, unfold, model, element.value))
+			return false;
+	}
+}
+
 /* Read the points of an innermost level. */
 static bool
 read_elements(MtsBatch *batch, MtsUnfold *unfold)
 {
 	MtsWalk *walk = unfold->walks;
+	MtsLevel *level = &walk->levels[walk->depth];
 	MtsPoint point = {.elements = batch->point};
+	bool is_array =
+		level->holder.type == BSON_TYPE_ARRAY &&
+		unfold->layout->slots[walk->depth]->kind == MTS_STEP_ELEMENT;
 	MtsUnfolded result;
 
-	while ((result = mts_walk_next_in_level(walk, batch->point)) == MTS_POINT)
+	for (;;)
 	{
-		MtsModel *model = find_model(batch, batch->point);
-		MtsElement time;
+		MtsModel *model;
 
+		if (is_array && !read_like_elements(batch, unfold, level))
+			return false;
+		result = mts_walk_next_in_level(walk, batch->point);
+		if (result != MTS_POINT)
+			return result == MTS_DONE;
+		model = find_model(batch, batch->point);
 		if (!model)
 			model = learn_point(batch, unfold, &point, batch->point);
-		if (!model)
-			return false;
-		time = mts_model_value(model, &model->values[batch->time],
-							   batch->point->value);
-		if (!read_own_time(unfold, &time, &point.time) ||
-			(mts_ranges_contain(unfold->ranges, point.time) &&
-			 !append_like(batch, model, batch->point->value, point.time)))
+		if (!model ||
+			!append_element(batch, unfold, model, batch->point->value))
 			return false;
 	}
-	return result == MTS_DONE;
 }
 
 /* ---- {column} slots ----------------------------------------------------- */
@@ -654,11 +696,11 @@ read_columns(MtsBatch *batch, const MtsUnfold *unfold)
 
 	if (!read_times(batch, unfold))
 		return false;
-	for (int i = 0; i < batch->ncolumns; i++)
+	for (int i = 0; i < batch->nwords; i++)
 	{
 		int column = batch->columns[i];
 
-		if (column != layout->time_column && batch->words[column].room > 0 &&
+		if (column != layout->time_column &&
 			!read_container(unfold, layout->columns[column].container,
 							batch->n, &batch->words[column], batch->numbers))
 			return false;
@@ -692,12 +734,12 @@ unfold_points(MtsBatch *batch, MtsUnfold *unfold)
 static bool
 has_words(const MtsBatch *batch, const MtsModel *model)
 {
-	for (int i = 0; i < batch->ncolumns; i++)
+	for (int i = 0; i < batch->nwords; i++)
 	{
 		int column = batch->columns[i];
 		uint8_t type = model->values[i].type;
 
-		if (batch->words[column].room > 0 && type != BSON_TYPE_NULL &&
+		if (type != BSON_TYPE_NULL &&
 			(type >= 32 || (batch->types[column] >> type & 1) == 0))
 			return false;
 	}
@@ -755,7 +797,7 @@ mts_batch_remove_last(MtsBatch *batch)
 	batch->n--;
 	if (batch->nkeys > 0 && --batch->series[batch->series_of[batch->n]].n == 0)
 		batch->nseries--;
-	for (int i = 0; i < batch->ncolumns; i++)
+	for (int i = 0; i < batch->nwords; i++)
 		batch->words[batch->columns[i]].n = batch->n;
 }
 
@@ -772,12 +814,10 @@ mts_batch_select(MtsBatch *batch, const bool *wanted)
 		batch->times[n] = batch->times[i];
 		n += wanted[i];
 	}
-	for (int c = 0; c < batch->ncolumns; c++)
+	for (int c = 0; c < batch->nwords; c++)
 	{
 		MtsWords *words = &batch->words[batch->columns[c]];
 
-		if (words->room == 0)
-			continue;
 		words->n = 0;
 		for (int i = 0; i < batch->n; i++)
 		{
@@ -872,12 +912,10 @@ mts_batch_sort(MtsBatch *batch)
 	memcpy(words, batch->times, batch->n * sizeof(MtsTime));
 	for (int i = 0; i < batch->n; i++)
 		batch->times[i] = words[order[i]];
-	for (int c = 0; c < batch->ncolumns; c++)
+	for (int c = 0; c < batch->nwords; c++)
 	{
 		MtsWords *column = &batch->words[batch->columns[c]];
 
-		if (column->room == 0)
-			continue;
 		memcpy(words, column->words, batch->n * sizeof(int64_t));
 		memcpy(missing, column->missing, batch->n * sizeof(bool));
 		for (int i = 0; i < batch->n; i++)

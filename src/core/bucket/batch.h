@@ -48,7 +48,8 @@ typedef struct MtsBatch
 	MtsWords *words; /* by column: the values of the points; without room
 					  * if the column is not wanted */
 
-	/* the columns that are read: of words, and keys of series */
+	/* the columns that are read: of words, and then keys of series */
+	int nwords;
 	int ncolumns;
 	int *columns;
 	int time;          /* which of them is the time of a point; or -1 */

@@ -37,16 +37,25 @@ static const double factors[] = {0, 1, 10, 100, 1e4, 1e8};
 
 static const MtsElement no_value = {.key = ""};
 
-static bool
-is_run(uint8_t control)
+typedef enum Item
 {
-	return control >= RUN_FIRST && control <= RUN_LAST;
-}
+	LITERAL,
+	RUN,
+	SECTION,
+	END
+} Item;
 
-static bool
-is_section(uint8_t control)
+/* Tell which item begins at a cursor. */
+static Item
+item_at(const MtsElementCursor *cursor)
 {
-	return control >= SECTION_FIELDS && control <= SECTION_ARRAYS;
+	uint8_t control = *cursor->at;
+
+	if (control >= RUN_FIRST && control <= RUN_LAST)
+		return RUN;
+	if (control >= SECTION_FIELDS && control <= SECTION_ARRAYS)
+		return SECTION;
+	return control == 0 ? END : LITERAL;
 }
 
 /* Place a cursor before the first item; its end is the closing zero. */
@@ -134,20 +143,24 @@ is_used_up(const MtsStream *stream)
 static MtsNext
 next_entry(MtsElementCursor *cursor, MtsStream *stream)
 {
-	uint8_t control = *cursor->at;
 	MtsElement literal;
 
-	if (is_used_up(stream) && !is_run(control))
-	{
-		if (control == 0 || is_section(control))
-			return MTS_NEXT_END;
-		if (!read_literal(cursor, stream->depth, &literal))
-			return MTS_NEXT_CORRUPT;
-		start_stream(stream, &literal);
-		return MTS_NEXT_OK;
-	}
-	if (is_used_up(stream) && !start_run(stream, cursor))
-		return MTS_NEXT_CORRUPT;
+	if (is_used_up(stream))
+		switch (item_at(cursor))
+		{
+			case SECTION:
+			case END:
+				return MTS_NEXT_END;
+			case LITERAL:
+				if (!read_literal(cursor, stream->depth, &literal))
+					return MTS_NEXT_CORRUPT;
+				start_stream(stream, &literal);
+				return MTS_NEXT_OK;
+			case RUN:
+				if (!start_run(stream, cursor))
+					return MTS_NEXT_CORRUPT;
+				break;
+		}
 	if (stream->block.left == 0)
 	{
 		if (!mts_simple8b_open(&stream->block, stream->at))
@@ -210,11 +223,12 @@ static bool
 start_section(MtsCompressed *column)
 {
 	MtsElementCursor *cursor = &column->cursor;
+	bool is_section = item_at(cursor) == SECTION;
 	uint8_t control = *cursor->at++;
 	int64_t left = cursor->end - cursor->at;
 	uint32_t size;
 
-	if (!is_section(control) || left < (int64_t) sizeof(size))
+	if (!is_section || left < (int64_t) sizeof(size))
 		return false;
 	memcpy(&size, cursor->at, sizeof(size));
 	size = BSON_UINT32_FROM_LE(size);
@@ -467,7 +481,10 @@ read_images(MtsStream *stream, MtsWords *words)
 			block.left > room)
 			return false;
 		room -= block.left;
-		/* each call is compiled for its case */
+		/*
+		 * Each call is inlined, and compiled for what its branch knows of the
+		 * block: a loop that need not test it for each delta.
+		 */
 		if (is_single)
 			add_deltas(&sum, &block);
 		else if (block.shape.bits == 0)
@@ -498,9 +515,9 @@ clear_words(MtsWords *words, int from)
 	return true;
 }
 
-/* Read the run at the cursor. */
+/* Append the run at the cursor. */
 static bool
-read_run(MtsStream *stream, MtsElementCursor *cursor, MtsWords *words)
+append_run(MtsStream *stream, MtsElementCursor *cursor, MtsWords *words)
 {
 	int64_t *word = words->words + words->n;
 	const int64_t *end;
@@ -520,39 +537,26 @@ read_run(MtsStream *stream, MtsElementCursor *cursor, MtsWords *words)
 	return mts_image_store(stream->image, 0, &stream->last, stream->bytes);
 }
 
-/* Read the literal at the cursor. */
+/* Append the literal at the cursor. */
 static bool
-read_word(MtsStream *stream, MtsElementCursor *cursor, MtsWords *words)
+append_literal(MtsStream *stream, MtsElementCursor *cursor, MtsWords *words)
 {
 	MtsElement literal;
-	int64_t word = 0;
 	bool is_null;
 
 	if (!read_literal(cursor, 0, &literal) || words->n == words->room)
 		return false;
 	is_null = literal.type == BSON_TYPE_NULL;
-	switch (literal.type)
-	{
-		case BSON_TYPE_NULL:
-			break;
-		case BSON_TYPE_INT32:
-			word = mts_element_int32(&literal);
-			break;
-		case BSON_TYPE_DOUBLE:
-		case BSON_TYPE_INT64:
-		case BSON_TYPE_DATE_TIME:
-			word = mts_element_int64(&literal);
-			break;
-		default:
-			return false;
-	}
-	if (!is_null && words->type != 0 && words->type != literal.type)
+	if (mts_words_size(literal.type) < 0 ||
+		(!is_null && words->type != 0 && words->type != literal.type))
 		return false;
 	if (!is_null)
 		words->type = literal.type;
 	words->has_missing |= is_null;
 	words->missing[words->n] = is_null;
-	words->words[words->n++] = word;
+	words->words[words->n++] =
+		is_null ? 0
+				: mts_words_get(literal.value, mts_words_size(literal.type));
 	start_stream(stream, &literal);
 	return true;
 }
@@ -571,15 +575,24 @@ mts_compressed_read(const MtsElement *binary, MtsWords *words)
 	MtsElementCursor cursor;
 	MtsStream stream;
 
-	words->n = 0;
-	words->type = 0;
-	words->has_missing = false;
+	mts_words_clear(words);
 	start_stream(&stream, &no_value);
 	if (!open_column(&cursor, binary))
 		return false;
 	while (cursor.at < cursor.end)
-		if (is_run(*cursor.at) ? !read_run(&stream, &cursor, words)
-							   : !read_word(&stream, &cursor, words))
-			return false;
+		switch (item_at(&cursor))
+		{
+			case RUN:
+				if (!append_run(&stream, &cursor, words))
+					return false;
+				break;
+			case LITERAL:
+				if (!append_literal(&stream, &cursor, words))
+					return false;
+				break;
+			case SECTION:
+			case END:
+				return false;
+		}
 	return true;
 }
