@@ -72,7 +72,7 @@
  * How many plain commands with a number may be under way.  Each needs its own
  * session, because the server knows only the last number of a session.
  */
-#define MAX_PLAIN lengthof(((MtsConnection *) NULL)->writes)
+#define MAX_PLAIN lengthof(((MtsWriteSessions *) NULL)->lsids)
 
 /* SQL's advisory locks have the classes 1 and 2. */
 #define LOCK_CLASS 3
@@ -106,7 +106,8 @@ typedef struct Command
 typedef struct MtsRound
 {
 	MtsBulk *bulk;
-	MtsOp **ops; /* to be sent, sorted */
+	MtsWriteSessions *sessions; /* that no other round uses */
+	MtsOp **ops;                /* to be sent, sorted */
 	int n;
 	int nops; /* of the call */
 	int64 npoints;
@@ -577,7 +578,7 @@ choose_number(const MtsRound *round, Command *command)
 		command->ops[0]->kind == MTS_OP_DELETE_MANY)
 		return;
 	command->lsid =
-		&connection->writes[(command - round->commands) % MAX_PLAIN];
+		&round->sessions->lsids[(command - round->commands) % MAX_PLAIN];
 	command->number = mts_transaction_next_number(connection);
 }
 
@@ -916,11 +917,11 @@ submit_transaction(MtsRound *round)
 {
 	MtsBulk *bulk = round->bulk;
 	MtsConnection *connection = bulk->connection;
-	MtsTransaction *transaction = &connection->batch;
+	MtsTransaction *transaction = &round->sessions->batch;
 
 	rewind_commands(round);
 	round->transaction = transaction;
-	mts_transaction_begin(transaction, connection, &connection->writes[0]);
+	mts_transaction_begin(transaction, connection, &round->sessions->lsids[0]);
 	transaction->database = bulk->database;
 	transaction->collection = bulk->collection;
 	if (submit(round) && always_affect(part_of(round), round->part) &&
@@ -1577,23 +1578,49 @@ make_round(MtsBulk *bulk, MtsOp *ops, int nops)
 	return round;
 }
 
-/* Begin writes, unless they can be postponed. */
+/* Tell that a round is not under way any more. */
 static void
-begin(MtsBulk *bulk, MtsOp *ops, int nops, bool may_postpone)
+forget_round(void *arg)
+{
+	const MtsRound *round = arg;
+	MtsConnection *connection = round->bulk->connection;
+
+	if (connection->under_way == round)
+		connection->under_way = NULL;
+}
+
+/*
+ * Begin writes, unless they can be postponed.  is_early says that the caller
+ * works until it ends them.
+ *
+ * A partitioned table can have several writers of one connection.  While the
+ * writes of one are under way, those of the others are done at once, because
+ * the server knows one transaction of a session.
+ */
+static void
+begin(MtsBulk *bulk, MtsOp *ops, int nops, bool is_early)
 {
 	ErrorContextCallback callback = {error_context_stack, describe_bulk, bulk};
+	MtsConnection *connection = bulk->connection;
+	bool is_alone = !connection->under_way;
 	MtsRound *round;
 
 	bulk->affected = bulk->created = bulk->existing = bulk->points_done = 0;
 	round = bulk->round = make_round(bulk, ops, nops);
-	if (may_postpone && postpone(round))
+	round->sessions = &connection->writes[!is_alone];
+	if (is_early && postpone(round))
 		return;
-	mts_orphan_kill(bulk->connection, true);
+	mts_orphan_kill(connection, true);
 	error_context_stack = &callback;
+	if (is_early && is_alone)
+	{
+		connection->under_way = round;
+		mts_document_release_with(forget_round, round);
+	}
 	if (nops > 0)
 		begin_part(round, 0);
 	/* a savepoint that is set meanwhile must know what was written before */
-	if (round->kind == PART_XACT)
+	if (round->kind == PART_XACT || !is_alone)
 		finish(round);
 	error_context_stack = callback.previous;
 }
@@ -1630,6 +1657,7 @@ mts_bulk_end(MtsBulk *bulk)
 	mts_wait_reset(&bulk->connection->wait);
 	bulk->connection->wait.deadline = 0;
 	finish(round);
+	forget_round(round);
 	raise_failures(round);
 	error_context_stack = callback.previous;
 	bulk->is_undoable = round->kind == PART_XACT;

@@ -228,18 +228,26 @@ mts_command_send_only(const MtsAttempt *attempt, const char *database,
 
 /* ---- Replies ------------------------------------------------------------ */
 
-/* Return whether a reply reports success, otherwise the reason in *error. */
+/*
+ * Return whether a reply reports success, otherwise the reason in *error.  If
+ * it tells neither, the outcome of the command is unknown.
+ */
 static bool
 is_success(const bson_t *answer, bson_error_t *error)
 {
 	const char *message = mts_document_string(answer, "errmsg");
 
-	if (mts_document_number(answer, "ok") == 0 &&
-		(message || bson_has_field(answer, "code")))
+	if (mts_document_number(answer, "ok") == 0)
 	{
-		bson_set_error(error, MONGOC_ERROR_SERVER,
-					   (uint32) mts_document_number(answer, "code"), "%s",
-					   message ? message : "no message");
+		if (message || bson_has_field(answer, "code"))
+			bson_set_error(error, MONGOC_ERROR_SERVER,
+						   (uint32) mts_document_number(answer, "code"), "%s",
+						   message ? message : "no message");
+		else
+			bson_set_error(error, MONGOC_ERROR_PROTOCOL,
+						   MONGOC_ERROR_PROTOCOL_INVALID_REPLY,
+						   "The server's reply tells neither success nor an "
+						   "error.");
 		return false;
 	}
 	if (!bson_has_field(answer, "writeConcernError"))

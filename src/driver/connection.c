@@ -142,21 +142,31 @@ mts_connection_append_lsid(MtsLsid *lsid, const char *key, bson_t *fields)
 	bson_append_document_end(fields, &document);
 }
 
+/* Append the id of a session to a list, if it is used. */
+static void
+append_used(MtsLsid *lsid, bson_t *list, int *n)
+{
+	char key[16];
+
+	if (!lsid->is_used)
+		return;
+	snprintf(key, sizeof(key), "%d", (*n)++);
+	mts_connection_append_lsid(lsid, key, list);
+}
+
 /* Have the server forget the sessions of a connection; do not wait for it. */
 static void
 end_sessions(MtsConnection *connection)
 {
-	MtsLsid *all[] = {&connection->reads,     &connection->xact,
-					  &connection->writes[0], &connection->writes[1],
-					  &connection->writes[2], &connection->writes[3]};
 	bson_t command = BSON_INITIALIZER, fields = BSON_INITIALIZER, list;
 	int n = 0;
 
 	bson_append_array_begin(&command, "endSessions", -1, &list);
-	for (int i = 0; i < lengthof(all); i++)
-		if (all[i]->is_used)
-			mts_connection_append_lsid(all[i], (char[]){'0' + n++, '\0'},
-									   &list);
+	append_used(&connection->reads, &list, &n);
+	append_used(&connection->xact, &list, &n);
+	for (int i = 0; i < lengthof(connection->writes); i++)
+		for (int j = 0; j < lengthof(connection->writes[i].lsids); j++)
+			append_used(&connection->writes[i].lsids[j], &list, &n);
 	bson_append_array_end(&command, &list);
 	bson_append_utf8(&command, "$db", -1, "admin", -1);
 	if (n > 0)
@@ -167,12 +177,21 @@ end_sessions(MtsConnection *connection)
 	bson_destroy(&command);
 }
 
+/* Abort the transactions of bulk writes that are open. */
+static void
+abort_batches(MtsConnection *connection)
+{
+	for (int i = 0; i < lengthof(connection->writes); i++)
+		mts_transaction_abort(&connection->writes[i].batch);
+}
+
 static void
 close_connection(MtsConnection *connection)
 {
-	mts_transaction_abort(&connection->batch);
+	abort_batches(connection);
 	connections = list_delete_ptr(connections, connection);
-	mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
+	/* nobody waits for the replies that are still expected */
+	connection->wait.deadline = bson_get_monotonic_time() + MTS_CLOSE_TIME;
 	end_sessions(connection);
 	mts_exchange_end(&connection->exchange);
 	if (connection->client)
@@ -201,7 +220,7 @@ abort_transactions(void)
 	ListCell *lc;
 
 	foreach (lc, connections)
-		mts_transaction_abort(&((MtsConnection *) lfirst(lc))->batch);
+		abort_batches(lfirst(lc));
 }
 
 static void

@@ -62,6 +62,13 @@ typedef struct MtsTransaction
 	bool is_in_doubt;       /* the server may still begin and commit it */
 } MtsTransaction;
 
+/* The sessions of a bulk write that is under way */
+typedef struct MtsWriteSessions
+{
+	MtsLsid lsids[4];     /* of as many plain writes, or the first of batch */
+	MtsTransaction batch; /* the last one */
+} MtsWriteSessions;
+
 /*
  * A client of one foreign server and user mapping.  It is closed once it is
  * invalid and nothing pins it.
@@ -78,19 +85,20 @@ typedef struct MtsConnection
 	int64 primary_expiry; /* when it must be selected again, in monotonic
 						   * microseconds */
 	MtsExchange exchange;
-	MtsLsid reads;           /* the session of commands without another one */
-	MtsLsid writes[4];       /* sessions of retryable writes */
-	MtsLsid xact;            /* the session of xact.c */
-	int64 txn_number;        /* the last one in any of these sessions */
-	MtsTransaction batch;    /* the last one of a bulk write */
-	bool lacks_collation;    /* the server refuses the option */
-	bool is_local;           /* the servers are on this host */
-	bool wants_snapshots;    /* the URI wants it, of each find by itself */
-	int64 round_trips;       /* commands sent since it was opened */
-	int pins;                /* cursors, writers and calls that use it */
-	bool requires_superuser; /* nobody else may use it without a password */
-	bool keep_connections;   /* the option: it outlives the transaction */
-	char *comment;           /* the option: a pattern, which may be empty */
+	MtsLsid reads; /* the session of commands without another one */
+	MtsWriteSessions writes[2]; /* of the bulk write that is under way; and of
+								 * others that are done meanwhile */
+	const void *under_way;      /* the round of that one, or NULL */
+	MtsLsid xact;               /* the session of xact.c */
+	int64 txn_number;           /* the last one in any of these sessions */
+	bool lacks_collation;       /* the server refuses the option */
+	bool is_local;              /* the servers are on this host */
+	bool wants_snapshots;       /* the URI wants it, of each find by itself */
+	int64 round_trips;          /* commands sent since it was opened */
+	int pins;                   /* cursors, writers and calls that use it */
+	bool requires_superuser;    /* nobody else may use it without a password */
+	bool keep_connections;      /* the option: it outlives the transaction */
+	char *comment;              /* the option: a pattern, which may be empty */
 	/* its server or mapping has changed, it has failed, or its transaction
 	 * has ended without keep_connections */
 	bool invalid;

@@ -575,9 +575,12 @@ await_moment(const MtsCursor *cursor)
 	}
 }
 
-/* The attempt to open a cursor, whose command has no write concern */
+/*
+ * Make the attempt of a command of a cursor: a read, which has no write
+ * concern, even if the rows are read in order to change them.
+ */
 static MtsAttempt
-opening(const MtsCursor *cursor)
+make_attempt(const MtsCursor *cursor)
 {
 	MtsAttempt attempt = cursor->attempt;
 
@@ -593,7 +596,7 @@ opening(const MtsCursor *cursor)
 static bool
 submit_command(MtsCursor *cursor, bson_error_t *error)
 {
-	MtsAttempt attempt = opening(cursor);
+	MtsAttempt attempt = make_attempt(cursor);
 
 	mts_snapshot_tell_time(cursor->connection);
 	return mts_command_submit(&attempt, mts_document_text(cursor->database),
@@ -607,7 +610,7 @@ submit_command(MtsCursor *cursor, bson_error_t *error)
 static bool
 send_command(MtsCursor *cursor, bson_error_t *error)
 {
-	MtsAttempt attempt = opening(cursor);
+	MtsAttempt attempt = make_attempt(cursor);
 	bson_t reply;
 
 	do
@@ -803,22 +806,22 @@ ask(MtsCursor *cursor, bson_error_t *error)
 {
 	MtsConnection *connection = cursor->connection;
 	bson_t command = BSON_INITIALIZER;
+	MtsAttempt attempt;
 	bool ok;
 
 	if (!mts_exchange_is_usable(&connection->exchange,
 								cursor->attempt.server.channel) &&
 		!mts_topology_connect(connection, &cursor->attempt.server, error))
 		return false;
-
+	attempt = make_attempt(cursor);
 	bson_append_int64(&command, "getMore", -1, cursor->id);
 	bson_append_utf8(&command, "collection", -1, cursor->source, -1);
 	if (cursor->next_size > 0)
 		bson_append_int64(&command, "batchSize", -1, cursor->next_size);
 	if (cursor->xact)
 		mts_transaction_append(cursor->xact, &command);
-	ok = mts_command_submit_more(&cursor->attempt,
-								 mts_document_text(cursor->database), &command,
-								 &cursor->ticket, error);
+	ok = mts_command_submit_more(&attempt, mts_document_text(cursor->database),
+								 &command, &cursor->ticket, error);
 	bson_destroy(&command);
 	return ok;
 }
@@ -835,14 +838,16 @@ receive_batch(MtsCursor *cursor, bson_error_t *error)
 	MtsConnection *connection = cursor->connection;
 	int64 began =
 		cursor->is_awaited ? cursor->awaited_since : bson_get_monotonic_time();
+	MtsAttempt attempt;
 
 	set_next_size(cursor);
 	if (cursor->ticket == 0 && !ask(cursor, error))
 		return false;
+	attempt = make_attempt(cursor);
 	cursor->batch_size = cursor->next_size;
 	connection->round_trips++;
-	if (!mts_command_receive(&cursor->attempt, take_ticket(cursor),
-							 &cursor->reply, error) ||
+	if (!mts_command_receive(&attempt, take_ticket(cursor), &cursor->reply,
+							 error) ||
 		!begin_batch(cursor, error))
 		return false;
 	if (cursor->id != 0 && !cursor->is_growing &&

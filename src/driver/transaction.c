@@ -358,6 +358,8 @@ mts_transaction_abort(MtsTransaction *transaction)
 	if (!mts_exchange_is_usable(exchange, connection->primary.channel))
 		(void) mts_topology_select(connection, true, NULL,
 								   &connection->primary, &error);
+	mts_exchange_make_room(exchange, connection->primary.channel,
+						   command.len + fields.len);
 	ticket = mts_exchange_send(exchange, connection->primary.channel, &command,
 							   &fields, false);
 	if (ticket == 0 || !mts_exchange_receive(exchange, ticket, &reply))

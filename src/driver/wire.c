@@ -195,6 +195,7 @@ mts_wire_receive(mongoc_stream_t *stream, uint32_t request, MtsReply *reply,
 	const MtsHeader asked = {.id = BSON_UINT32_TO_LE(request),
 							 .opcode = BSON_UINT32_TO_LE(MTS_OP_MSG)};
 	MtsHeader header;
+	const char *found;
 	uint32_t length;
 
 	if (mongoc_stream_read(stream, &header, sizeof(header), sizeof(header),
@@ -214,11 +215,13 @@ mts_wire_receive(mongoc_stream_t *stream, uint32_t request, MtsReply *reply,
 	if (may_compress &&
 		header.opcode == BSON_UINT32_TO_LE(MTS_OP_COMPRESSED) &&
 		!decompress(&header, reply))
-		*problem = "it cannot be decompressed";
+		found = "it cannot be decompressed";
 	else
-		*problem =
-			mts_reply_problem(&asked, &header, reply->bytes, reply->size);
-	return !*problem;
+		found = mts_reply_problem(&asked, &header, reply->bytes, reply->size);
+	/* that of another channel stays */
+	if (found)
+		*problem = found;
+	return !found;
 }
 
 /*

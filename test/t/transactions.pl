@@ -396,6 +396,21 @@ halt_deliver($proxy);
 halt_end($proxy, 'pass');
 check_mixed('later', 'a second command that arrives late');
 
+# The partitions of a table have writers of their own on one connection.  Their
+# batches here are too large for their commits to be sent behind them.
+foreach my $server (qw(direct plain))
+{
+	ask(qq{CREATE TABLE parted_$server (ts timestamptz, k text, v text) PARTITION BY LIST (k)});
+	ask(qq{CREATE FOREIGN TABLE parted_${server}_$_ PARTITION OF parted_$server FOR VALUES IN ('$_') SERVER $server OPTIONS (batch_size '100')})
+	  foreach 'a' .. 'c';
+	($out, $err) = session_query($session, qq{INSERT INTO parted_$server
+		SELECT timestamptz '2020-01-01Z' + b * interval '1 s', k, repeat('x', 20000)
+		  FROM unnest(ARRAY['a', 'b', 'c']) k, generate_series(1, 150) b});
+	is("$err", '', "$server: three partitions are written at once");
+	is(ask("SELECT string_agg(k || ' ' || n, ', ' ORDER BY k) FROM (SELECT k, count(DISTINCT ts) n FROM parted_$server GROUP BY k) s"),
+		'a 150, b 150, c 150', '.. and each row is stored');
+}
+
 # ---- Cancels --------------------------------------------------------------
 
 # A cancel while the commit is on its way leaves no bucket locked.
