@@ -325,7 +325,7 @@ mts_attempt_try_select_server(MtsAttempt *attempt, bson_error_t *error)
 
 /*
  * mts_attempt_select_server
- *		Do the same, and raise an error when no server was found.
+ *		Select a server; raises an error when none was found.
  */
 void
 mts_attempt_select_server(MtsAttempt *attempt)

@@ -417,7 +417,7 @@ mts_command_ask(MtsConnection *connection, const char *database,
 
 /*
  * mts_command_try_run
- *		Do the same on the primary.
+ *		Run a command on the primary; returns NULL if the server refuses it.
  */
 const bson_t *
 mts_command_try_run(MtsConnection *connection, const char *database,

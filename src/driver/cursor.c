@@ -1276,7 +1276,8 @@ mts_cursor_list_names(MtsConnection *connection, const char *database,
 
 /*
  * mts_cursor_try_list_names
- *		Do the same if the server answers soon; otherwise returns false.
+ *		List names of collections if the server answers soon; otherwise returns
+ *		false.
  *
  * Giving up loses the connection.  If other cursors are open on it, the answer
  * is waited for, and a failure raised.

@@ -67,7 +67,7 @@ static const MtsServerError errors[] = {
 	 ERRCODE_T_R_SERIALIZATION_FAILURE, ABORTED_HINT},
 	{MTS_CODE_NOT_IN_TRANSACTION, MTS_ERROR_EXCLUDED,
 	 ERRCODE_FEATURE_NOT_SUPPORTED, NO_TRANSACTION_HINT},
-	{50791, MTS_ERROR_EXCLUDED, /* the same of a system collection */
+	{50791, MTS_ERROR_EXCLUDED, /* of a system collection */
 	 ERRCODE_FEATURE_NOT_SUPPORTED, NO_TRANSACTION_HINT},
 	{290, MTS_ERROR_TOO_MUCH, /* TransactionExceededLifetimeLimitSeconds */
 	 ERRCODE_PROGRAM_LIMIT_EXCEEDED, PARTS_HINT},
@@ -126,9 +126,9 @@ static const MtsServerError errors[] = {
 	 ERRCODE_FEATURE_NOT_SUPPORTED},
 	{MTS_CODE_TOO_LARGE, MTS_ERROR_REFUSAL, /* BSONObjectTooLarge */
 	 ERRCODE_PROGRAM_LIMIT_EXCEEDED, TOO_LARGE_HINT},
-	{17419, MTS_ERROR_REFUSAL, /* the same of an update's result */
+	{17419, MTS_ERROR_REFUSAL, /* BSONObjectTooLarge of an update's result */
 	 ERRCODE_PROGRAM_LIMIT_EXCEEDED, TOO_LARGE_HINT},
-	{285999133, MTS_ERROR_REFUSAL, /* the same of DocumentDB */
+	{285999133, MTS_ERROR_REFUSAL, /* BSONObjectTooLarge of DocumentDB */
 	 ERRCODE_PROGRAM_LIMIT_EXCEEDED, TOO_LARGE_HINT},
 	/* bulk.c repeats an upsert that another session's bucket refused */
 	{MTS_CODE_DUPLICATE_KEY, MTS_ERROR_REFUSAL, ERRCODE_UNIQUE_VIOLATION,
