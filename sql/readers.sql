@@ -119,6 +119,17 @@ SELECT condition, readers('SELECT * FROM samples WHERE ' || condition),
 SELECT * FROM plan('SELECT d, v FROM samples WHERE v > 74.5', ', ANALYZE');
 SELECT * FROM plan('SELECT count(*) FROM samples WHERE v > 74.5', ', ANALYZE');
 SELECT d, v FROM samples WHERE v > 74.5 AND host = 'h1' ORDER BY d LIMIT 3;
+-- one that few points fulfil does not end the reading of series
+CREATE FOREIGN TABLE hours (d timestamptz OPTIONS (field 's[].t', role 'time'), state text OPTIONS (field 's[].state'), v float8 OPTIONS (field 's[].v'))
+  SERVER readers OPTIONS (bucket_time_field 'hour', bucket_span '1 hour');
+SELECT json_agg(json_build_object(
+        'hour', json_build_object('$date', to_char(timestamp '2024-03-10' + hour * interval '1 hour', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')),
+        's', (SELECT json_agg(json_build_object(
+            't', json_build_object('$date', to_char(timestamp '2024-03-10' + hour * interval '1 hour' + i * interval '1 minute', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')),
+            'state', 's' || i % 2, 'v', i / 4.0)) FROM generate_series(0, 59) i))) AS documents
+  FROM generate_series(0, 23) hour \gset
+CALL put('hours', :'documents');
+SELECT * FROM plan('SELECT state, count(*) FROM hours WHERE v > 14 GROUP BY state', ', ANALYZE');
 -- values of parameters, which change
 PREPARE above(float8, text) AS SELECT count(*), min(v), count(DISTINCT d) FROM samples WHERE v > $1 AND state = $2;
 SET plan_cache_mode = force_generic_plan;

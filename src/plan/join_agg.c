@@ -431,7 +431,7 @@ has_exprs_of_each_row(PlannerInfo *root, const RelOptInfo *table,
 
 /*
  * Tell whether an aggregate is a statistic of the squares of values, which
- * overflow sooner than a sum.
+ * overflow sooner than a sum.  An average computes them, too, without need.
  */
 static bool
 has_squares(const Aggref *aggref)

@@ -770,7 +770,8 @@ apply_conditions(MtsBucket *bucket)
 	bool wanted[MTS_BATCH_ROOM];
 	ListCell *lc;
 
-	if (bucket->conditions == NIL)
+	/* the columns of documents are a bucket's: groups evaluate conditions */
+	if (bucket->conditions == NIL || bucket->reads_documents)
 		return;
 	memset(wanted, true, n * sizeof(bool));
 	foreach (lc, bucket->conditions)
@@ -797,16 +798,12 @@ read_batch(MtsBucket *bucket)
 			 !convert_columns(bucket) ||
 			 (batch->nkeys > 0 && !convert_series(bucket)))
 		return false;
-	else
-		apply_conditions(bucket);
-	if (batch == bucket->series)
-		mts_batch_sort(batch);
 	return batch->n > 0 || !bucket->reads_documents;
 }
 
 /*
- * Tell whether a batch was worth its reading.  Points that are of another
- * series each are not.
+ * Tell whether a batch was worth its reading, before conditions are applied.
+ * Points that are of another series each are not.
  */
 static bool
 is_worthwhile(const MtsBucket *bucket)
@@ -834,6 +831,12 @@ choose_reader(MtsBucket *bucket)
 		else
 			(void) start_unfolding(bucket, bucket->document);
 		bucket->failures = is_worthwhile(bucket) ? 0 : bucket->failures + 1;
+	}
+	if (bucket->reader == MTS_READER_COLUMNS)
+	{
+		apply_conditions(bucket);
+		if (bucket->batch == bucket->series)
+			mts_batch_sort(bucket->batch);
 	}
 	if (bucket->failures == MAX_FAILURES)
 	{
