@@ -24,7 +24,7 @@ BEGIN
   FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || replace(query, '@', 'metrics') LOOP
     plan = plan || line;
   END LOOP;
-  RETURN CASE WHEN plan ~ 'Skip Scan Keys' THEN 'a row of each series, ' ELSE 'all rows, ' END || agrees(query);
+  RETURN CASE WHEN plan ~ 'Skip Scan Keys' THEN 'a row of each series, ' || replace(agrees(query), 'all buckets, ', '') ELSE 'all rows, ' || agrees(query) END;
 END $$;
 
 -- Buckets of an hour with pre-aggregates, over the days in which New York

@@ -160,3 +160,9 @@ SELECT counts('SELECT count(*) FROM skipping'), counts('SELECT count(*) FROM fil
   counts('SELECT count(*) FROM rounded WHERE ts < ''2024-03-11'''), counts('SELECT count(*) FROM rounded WHERE host = ''h1'''),
   counts('SELECT count(*) FROM monthly'), counts('SELECT count(*) FROM monthly WHERE ts >= ''2024-04-01''');
 SELECT plan('SELECT count(*) FROM by_script');
+
+-- A field that the first documents lack, and a later one has
+SELECT mongo_ts_command('count', '{"insert": "late", "documents": [{"ts": {"$date": "2024-03-10T00:00:00Z"}}]}')->'n' AS n;
+CREATE FOREIGN TABLE late (ts timestamptz, n int) SERVER count;
+INSERT INTO late SELECT timestamptz '2024-03-10 00:00Z' + i * interval '1 second', 1 FROM generate_series(1, 50) i;
+SELECT sum(n) FROM late;

@@ -117,6 +117,21 @@ ANALYZE two;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM parts WHERE v % 3 = 0;
 SELECT same('SELECT host, count(*), sum(v) FROM parts WHERE v % 3 = 0 GROUP BY host');
 
+-- Scans that an Append may wait for together have no workers
+ALTER SERVER parallel OPTIONS (ADD async_capable 'true');
+SET enable_partitionwise_aggregate = on;
+EXPLAIN (COSTS OFF) SELECT * FROM parts WHERE v % 3 = 0;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM parts WHERE v % 3 = 0;
+SELECT same('SELECT host, count(*), sum(v) FROM parts WHERE v % 3 = 0 GROUP BY host');
+SELECT same('SELECT * FROM one UNION ALL SELECT * FROM two');
+-- one that returns sorted rows, and the option of a table
+EXPLAIN (COSTS OFF) SELECT * FROM parts ORDER BY ts LIMIT 1;
+ALTER FOREIGN TABLE one OPTIONS (ADD async_capable 'false');
+EXPLAIN (COSTS OFF) SELECT * FROM parts WHERE v % 3 = 0;
+RESET enable_partitionwise_aggregate;
+ALTER FOREIGN TABLE one OPTIONS (DROP async_capable);
+ALTER SERVER parallel OPTIONS (DROP async_capable);
+
 -- The collections of a rolling set are divided if they are few
 CREATE FUNCTION divides(query text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE

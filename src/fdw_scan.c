@@ -5,19 +5,34 @@
  * The work is done elsewhere: scan/scan.c reads rows, scan/merge.c puts them
  * into order, agg/agg.c aggregates them, and scan/parallel.c divides a scan
  * among the processes of a parallel query.
+ *
+ * An Append asks the scans of several servers before it waits for one.  It
+ * would wait for their sockets.  But libmongoc does not show these, TLS may
+ * have read what a socket had, and a server can fall silent.  So no event is
+ * registered, and ForeignAsyncNotify is not called.  When the Append has
+ * nothing else to do, the last of its scans waits for all of them.
  */
 #include "fdw_scan.h"
 
 #include "access/parallel.h"
+#include "executor/execAsync.h"
 #include "executor/executor.h"
+#include "foreign/fdwapi.h"
 #include "foreign/foreign.h"
 
 #include "compat.h"
 #include "driver/xact.h"
+#include "plan/plan.h"
 #include "pushdown/sort_order.h"
 #include "scan/fdw_private.h"
 #include "scan/parallel.h"
 #include "table/option.h"
+
+static MtsScan *
+scan_of(const ForeignScanState *state)
+{
+	return ((MtsScanNode *) state->fdw_state)->scan;
+}
 
 /* ---- Rows --------------------------------------------------------------- */
 
@@ -44,6 +59,7 @@ mtsBeginForeignScan(ForeignScanState *state, int eflags)
 			node->merge = mts_merge_new(node->scan, state);
 		}
 	}
+	node->scan->source->is_async = state->ss.ps.async_capable;
 	if (!node->agg && plan->scan.plan.qual != NIL &&
 		!(node->scan->spec.order && node->scan->spec.order->nseries > 0))
 		node->scan->bucket->conditions =
@@ -100,13 +116,111 @@ mtsEndForeignScan(ForeignScanState *state)
 	mts_scan_end(node->scan);
 }
 
-/* ---- Parallel scans ----------------------------------------------------- */
+/* ---- Asynchronous scans ------------------------------------------------- */
 
-static MtsScan *
-scan_of(const ForeignScanState *state)
+/*
+ * mtsIsForeignPathAsyncCapable
+ *		Tell whether an Append may ask for the rows of a path before it waits.
+ *
+ * A scan in order reads ahead to merge, and rows that are changed are read as
+ * they are written.
+ */
+bool
+mtsIsForeignPathAsyncCapable(ForeignPath *path)
 {
-	return ((MtsScanNode *) state->fdw_state)->scan;
+	const RelOptInfo *rel = path->path.parent;
+
+	/* see agg_path.c */
+	if (rel->relid == 0)
+		return boolVal(lfourth(path->fdw_private));
+	return path->fdw_private == NIL &&
+		   ((const MtsRelInfo *) rel->fdw_private)->is_async;
 }
+
+/* mtsForeignAsyncRequest: return the next row, or have the Append wait. */
+void
+mtsForeignAsyncRequest(AsyncRequest *request)
+{
+	ForeignScanState *state = (ForeignScanState *) request->requestee;
+	TupleTableSlot *slot = state->ss.ps.ExecProcNodeReal(&state->ss.ps);
+
+	if (TupIsNull(slot) && scan_of(state)->source->awaited)
+		ExecAsyncRequestPending(request);
+	else
+		ExecAsyncRequestDone(request, TupIsNull(slot) ? NULL : slot);
+}
+
+/*
+ * Answer a request that is pending.  Here PostgreSQL only measures the time,
+ * so the row is counted.
+ */
+static void
+answer(AsyncRequest *request)
+{
+	request->callback_pending = false;
+	mtsForeignAsyncRequest(request);
+	ExecAsyncResponse(request);
+	if (request->requestee->instrument)
+		InstrUpdateTupleCount(request->requestee->instrument,
+							  TupIsNull(request->result) ? 0.0 : 1.0);
+}
+
+/*
+ * List the cursors that the scans of an Append wait for.  Returns NIL if
+ * another foreign-data wrapper has scans that wait, too.
+ */
+static List *
+list_awaited(const AppendState *append)
+{
+	List *cursors = NIL;
+	int i = -1;
+
+	while ((i = bms_next_member(append->as_asyncplans, i)) >= 0)
+	{
+		const AsyncRequest *request = append->as_asyncrequests[i];
+		ForeignScanState *state = (ForeignScanState *) request->requestee;
+
+		if (!request->callback_pending)
+			continue;
+		if (state->fdwroutine->ForeignAsyncRequest != mtsForeignAsyncRequest)
+			return NIL;
+		cursors = lappend(cursors, scan_of(state)->source->awaited);
+	}
+	return cursors;
+}
+
+/*
+ * mtsForeignAsyncConfigureWait
+ *		Answer a pending request if its reply has arrived.
+ *
+ * If the Append has nothing else to do, the last one waits for a while.  The
+ * Append calls again.  If another foreign-data wrapper has scans that wait,
+ * the reply is received here, since theirs cannot be waited for together.
+ */
+void
+mtsForeignAsyncConfigureWait(AsyncRequest *request)
+{
+	const AppendState *append = (const AppendState *) request->requestor;
+	MtsCursor *awaited =
+		scan_of((ForeignScanState *) request->requestee)->source->awaited;
+
+	if (mts_cursor_must_wait(awaited))
+	{
+		List *cursors = list_awaited(append);
+
+		if (!append->as_syncdone || append->as_nasyncresults > 0)
+			return;
+		if (cursors)
+		{
+			if (llast(cursors) == awaited)
+				mts_cursor_wait_any(cursors);
+			return;
+		}
+	}
+	answer(request);
+}
+
+/* ---- Parallel scans ----------------------------------------------------- */
 
 /*
  * mtsIsForeignScanParallelSafe
@@ -114,7 +228,9 @@ scan_of(const ForeignScanState *state)
  *
  * With on_invalid 'skip', a value that a type's input function refuses takes a
  * subtransaction, which workers cannot start.  Nor do they know the leader's
- * transaction of MongoDB; a plan that was made before it has no workers.
+ * transaction of MongoDB; a plan that was made before it has no workers.  If
+ * workers may scan all its tables, an Append does not ask several servers at
+ * once, so none may with async_capable.
  */
 bool
 mtsIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
@@ -127,6 +243,7 @@ mtsIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
 	const char *on_invalid = mts_option_get(options, "on_invalid");
 
 	return (!on_invalid || strcmp(on_invalid, "skip") != 0) &&
+		   !mts_option_get_bool(options, "async_capable", false) &&
 		   !mts_xact_is_active(table->serverid);
 }
 

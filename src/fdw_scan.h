@@ -27,6 +27,10 @@ extern TupleTableSlot *mtsIterateForeignScan(ForeignScanState *node);
 extern void mtsReScanForeignScan(ForeignScanState *node);
 extern void mtsEndForeignScan(ForeignScanState *node);
 
+extern bool mtsIsForeignPathAsyncCapable(ForeignPath *path);
+extern void mtsForeignAsyncRequest(AsyncRequest *request);
+extern void mtsForeignAsyncConfigureWait(AsyncRequest *request);
+
 extern bool mtsIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
 										 RangeTblEntry *rte);
 extern Size mtsEstimateDSMForeignScan(ForeignScanState *node,

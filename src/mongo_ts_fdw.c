@@ -105,6 +105,9 @@ mongo_ts_fdw_handler(PG_FUNCTION_ARGS)
 	routine->ReInitializeDSMForeignScan = mtsReInitializeDSMForeignScan;
 	routine->InitializeWorkerForeignScan = mtsInitializeWorkerForeignScan;
 	routine->ShutdownForeignScan = mtsShutdownForeignScan;
+	routine->IsForeignPathAsyncCapable = mtsIsForeignPathAsyncCapable;
+	routine->ForeignAsyncRequest = mtsForeignAsyncRequest;
+	routine->ForeignAsyncConfigureWait = mtsForeignAsyncConfigureWait;
 	routine->ExplainForeignScan = mtsExplainForeignScan;
 	routine->AnalyzeForeignTable = mtsAnalyzeForeignTable;
 	routine->IsForeignRelUpdatable = mtsIsForeignRelUpdatable;

@@ -24,6 +24,7 @@
 struct MtsAgg
 {
 	const MtsAggSpec *spec;
+	const MtsScan *scan;
 	MtsGroups *groups;
 	MtsAnswers *answers;
 	ExprContext *econtext;
@@ -73,10 +74,14 @@ mts_agg_begin(ForeignScanState *node, MtsScan **result)
 		mts_agg_answer_new(agg->spec, private, mts_agg_input_new(scan),
 						   agg->groups, econtext);
 	*result = scan;
+	agg->scan = scan;
 	return agg;
 }
 
-/* Aggregate until all buckets are read, or the groups exceed work_mem. */
+/*
+ * Aggregate until all buckets are read, the groups exceed work_mem, or the
+ * scan must wait.
+ */
 static void
 aggregate_buckets(MtsAgg *agg)
 {
@@ -85,7 +90,7 @@ aggregate_buckets(MtsAgg *agg)
 	while (mts_agg_answer_next(agg->answers, !agg->has_emitted))
 		if (mts_group_table_is_larger(agg->groups->table, limit))
 			return;
-	agg->is_at_end = true;
+	agg->is_at_end = !agg->scan->source->awaited;
 }
 
 /* Fill the slot with the keys and the transition values of a group. */
@@ -123,7 +128,8 @@ fill_slot(MtsAgg *agg, const NullableDatum *group, TupleTableSlot *slot)
 
 /*
  * mts_agg_next
- *		Fill the slot with the next row of the result; empty at the end.
+ *		Fill the slot with the next row of the result; empty at the end, or
+ *		when the scan must wait.
  */
 TupleTableSlot *
 mts_agg_next(MtsAgg *agg, TupleTableSlot *slot)
@@ -136,6 +142,8 @@ mts_agg_next(MtsAgg *agg, TupleTableSlot *slot)
 		if (!agg->is_emitting)
 		{
 			aggregate_buckets(agg);
+			if (agg->scan->source->awaited)
+				return slot;
 			mts_group_table_emit(agg->groups->table);
 			agg->is_emitting = agg->has_emitted = true;
 		}

@@ -137,6 +137,7 @@ read_scan(MtsAggInput *input)
  * mts_agg_input_next
  *		Read the next item, and tell what it is.
  *
+ * If the scan must wait, it is as if it were at its end; see source->awaited.
  * It lives until the next call.
  */
 MtsAggItem
@@ -154,7 +155,7 @@ mts_agg_input_next(MtsAggInput *input)
 			end_open(input);
 		}
 		item = read_scan(input);
-		if (item != MTS_AGG_END || !input->ids)
+		if (item != MTS_AGG_END || input->scan->source->awaited || !input->ids)
 			return item;
 		begin_open(input);
 	}

@@ -12,6 +12,9 @@
  * writes while it is open.  PostgreSQL's cursors do not, so before each write
  * such a cursor is read to its end, into a spool.
  *
+ * A caller that has other work can have the command sent, and come back when
+ * the reply has arrived.
+ *
  * The bytes of a batch are in a buffer of the cursor, where its documents are
  * decoded.  Meanwhile the server makes the next batch.  If that one is lost,
  * its cursor fails, since the server has left it behind.
@@ -33,6 +36,7 @@
 #include "driver/report.h"
 #include "driver/server_error.h"
 #include "driver/spool.h"
+#include "driver/stream.h"
 #include "driver/topology.h"
 #include "driver/xact.h"
 
@@ -44,6 +48,9 @@
 
 /* The longest wait for a batch that lets us ask for the one after the next */
 #define SOON_USECS INT64CONST(100000)
+
+/* How often it is asked whether a server is silent, in microseconds */
+#define SILENT_TIME INT64CONST(3000000)
 
 /* How long the server may plan a query for EXPLAIN, in milliseconds */
 #define OPTIONAL_EXPLAIN_MSECS 500
@@ -84,6 +91,13 @@ struct MtsCursor
 	bool is_growing;  /* the sizes are not what they will be */
 	MtsTicket ticket; /* the next batch was asked for; or 0 */
 
+	/* of one whose caller waits for the next batch, and can do other work */
+	bool is_awaited;
+	dlist_node awaited;   /* in awaited_cursors, if is_awaited */
+	int64 awaited_since;  /* in monotonic microseconds */
+	int64 awaited_until;  /* socketTimeoutMS of the URI ends */
+	int64 silence_expiry; /* when it is asked whether the server is silent */
+
 	/* of one that reads the transaction of xact.c */
 	dlist_node node;  /* in xact_cursors, while it is open */
 	bson_t *returned; /* a copy of the document that was returned last */
@@ -94,6 +108,77 @@ struct MtsCursor
 
 /* The open cursors that read a transaction of xact.c */
 static dlist_head xact_cursors = DLIST_STATIC_INIT(xact_cursors);
+
+/* The cursors whose callers wait */
+static dlist_head awaited_cursors = DLIST_STATIC_INIT(awaited_cursors);
+
+/* ---- Batches ------------------------------------------------------------ */
+
+/* Set an error: a reply is not what a cursor needs. */
+static bool
+refuse_reply(bson_error_t *error, const char *reason)
+{
+	bson_set_error(error, MONGOC_ERROR_CURSOR,
+				   MONGOC_ERROR_CURSOR_INVALID_CURSOR, "%s", reason);
+	return false;
+}
+
+/* Copy the collection that a namespace names, unless it is known. */
+static void
+set_source(MtsCursor *cursor, const MtsElement *namespace)
+{
+	size_t len;
+	const char *name = strchr(mts_element_text(namespace, &len), '.') + 1;
+
+	if (!cursor->source || strcmp(cursor->source, name) != 0)
+		cursor->source =
+			MemoryContextStrdup(GetMemoryChunkContext(cursor), name);
+}
+
+/*
+ * Begin to read the batch of the reply that was received.  Returns false with
+ * the reason in *error if there is none.
+ */
+static bool
+begin_batch(MtsCursor *cursor, bson_error_t *error)
+{
+	bson_t reply;
+	bson_iter_t found, field;
+	bool has_batch = false;
+
+	cursor->id = 0;
+	cursor->documents = cursor->bytes = 0;
+	mts_wire_view(&cursor->reply, &reply);
+	if (!bson_iter_init_find(&found, &reply, "cursor") ||
+		!bson_iter_recurse(&found, &field))
+		return refuse_reply(error, "The reply to a query has no cursor.");
+	/* reply.c has checked the fields */
+	while (bson_iter_next(&field))
+	{
+		const char *key = bson_iter_key(&field);
+		MtsElement element = {.value = NULL};
+
+		if (strcmp(key, "id") == 0)
+			cursor->id = bson_iter_int64(&field);
+		else if (strcmp(key, "ns") == 0)
+		{
+			element.type = BSON_TYPE_UTF8;
+			element.value = field.raw + field.d1;
+			set_source(cursor, &element);
+		}
+		else if (strcmp(key, "firstBatch") == 0 ||
+				 strcmp(key, "nextBatch") == 0)
+		{
+			const uint8_t *data;
+			uint32_t len;
+
+			bson_iter_array(&field, &len, &data);
+			has_batch = mts_element_open(&cursor->batch, data, len);
+		}
+	}
+	return has_batch ||
+		   refuse_reply(error, "The reply to a query has no documents.");
+}
 
 /* ---- Closing ------------------------------------------------------------ */
 
@@ -143,12 +228,50 @@ close_on_server(MtsCursor *cursor)
 	return ok;
 }
 
+/* Take the ticket of a cursor, to receive the reply; 0 if it has none. */
+static MtsTicket
+take_ticket(MtsCursor *cursor)
+{
+	MtsTicket ticket = cursor->ticket;
+
+	cursor->ticket = 0;
+	if (cursor->is_awaited)
+		dlist_delete(&cursor->awaited);
+	cursor->is_awaited = false;
+	return ticket;
+}
+
+/*
+ * Receive the batch that is awaited, to learn which cursor the server has.  If
+ * that takes long, the connection is lost, and the server ends the command.
+ * After an error, nothing is waited for.
+ */
+static void
+receive_late(MtsCursor *cursor)
+{
+	MtsConnection *connection = cursor->connection;
+	bson_error_t error;
+
+	connection->wait.deadline = mts_wait_expiry(MTS_CLOSE_TIME / 1000);
+	if (!IsTransactionState() &&
+		mts_exchange_await(&connection->exchange, cursor->ticket))
+		connection->wait.deadline = bson_get_monotonic_time();
+	cursor->is_open |=
+		mts_command_receive(&cursor->attempt, take_ticket(cursor),
+							&cursor->reply, &error) &&
+		begin_batch(cursor, &error);
+	if (mts_connection_clear_deadline(connection))
+		connection->invalid = true;
+}
+
 /* End the reading of a cursor; another one can be opened in its place. */
 static void
 end_reading(MtsCursor *cursor)
 {
 	MtsConnection *connection = cursor->connection;
 
+	if (cursor->is_awaited)
+		receive_late(cursor);
 	if (!cursor->is_open)
 		return;
 	if (cursor->ticket != 0)
@@ -425,74 +548,37 @@ make_command(const MtsCursor *cursor)
 	return command;
 }
 
-/* Set an error: a reply is not what a cursor needs. */
-static bool
-refuse_reply(bson_error_t *error, const char *reason)
-{
-	bson_set_error(error, MONGOC_ERROR_CURSOR,
-				   MONGOC_ERROR_CURSOR_INVALID_CURSOR, "%s", reason);
-	return false;
-}
+static void open_cursor(MtsCursor *cursor);
 
-/* Copy the collection that a namespace names, unless it is known. */
+/*
+ * Receive the replies to the first reads of a server that are under way: they
+ * choose the moment that a cursor reads, too.
+ */
 static void
-set_source(MtsCursor *cursor, const MtsElement *namespace)
+await_moment(const MtsCursor *cursor)
 {
-	size_t len;
-	const char *name = strchr(mts_element_text(namespace, &len), '.') + 1;
+	Oid serverid = cursor->connection->serverid;
+	dlist_mutable_iter iter;
 
-	if (!cursor->source || strcmp(cursor->source, name) != 0)
-		cursor->source =
-			MemoryContextStrdup(GetMemoryChunkContext(cursor), name);
+	dlist_foreach_modify(iter, &awaited_cursors)
+	{
+		MtsCursor *other = dlist_container(MtsCursor, awaited, iter.cur);
+
+		if (!other->is_open && other->snapshot &&
+			other->connection->serverid == serverid)
+		{
+			open_cursor(other);
+			/* others may have been received meanwhile, too */
+			await_moment(cursor);
+			return;
+		}
+	}
 }
 
 /*
- * Begin to read the batch of the reply that was received.  Returns false with
- * the reason in *error if there is none.
+ * Make the attempt of a command of a cursor: a read, which has no write
+ * concern, even if the rows are read in order to change them.
  */
-static bool
-begin_batch(MtsCursor *cursor, bson_error_t *error)
-{
-	bson_t reply;
-	bson_iter_t found, field;
-	bool has_batch = false;
-
-	cursor->id = 0;
-	cursor->documents = cursor->bytes = 0;
-	mts_wire_view(&cursor->reply, &reply);
-	if (!bson_iter_init_find(&found, &reply, "cursor") ||
-		!bson_iter_recurse(&found, &field))
-		return refuse_reply(error, "The reply to a query has no cursor.");
-	/* reply.c has checked the fields */
-	while (bson_iter_next(&field))
-	{
-		const char *key = bson_iter_key(&field);
-		MtsElement element = {.value = NULL};
-
-		if (strcmp(key, "id") == 0)
-			cursor->id = bson_iter_int64(&field);
-		else if (strcmp(key, "ns") == 0)
-		{
-			element.type = BSON_TYPE_UTF8;
-			element.value = field.raw + field.d1;
-			set_source(cursor, &element);
-		}
-		else if (strcmp(key, "firstBatch") == 0 ||
-				 strcmp(key, "nextBatch") == 0)
-		{
-			const uint8_t *data;
-			uint32_t len;
-
-			bson_iter_array(&field, &len, &data);
-			has_batch = mts_element_open(&cursor->batch, data, len);
-		}
-	}
-	return has_batch ||
-		   refuse_reply(error, "The reply to a query has no documents.");
-}
-
-/* Make the attempt of a command of a cursor: a read, which has no write
- * concern, even if the rows are read in order to change them. */
 static MtsAttempt
 make_attempt(const MtsCursor *cursor)
 {
@@ -508,18 +594,30 @@ make_attempt(const MtsCursor *cursor)
  * Returns false with the reason in *error when that fails.
  */
 static bool
+submit_command(MtsCursor *cursor, bson_error_t *error)
+{
+	MtsAttempt attempt = make_attempt(cursor);
+
+	mts_snapshot_tell_time(cursor->connection);
+	return mts_command_submit(&attempt, mts_document_text(cursor->database),
+							  make_command(cursor), &cursor->ticket, error);
+}
+
+/*
+ * Send that command, unless it was sent, and receive the reply.  Returns false
+ * with the reason in *error when that fails.
+ */
+static bool
 send_command(MtsCursor *cursor, bson_error_t *error)
 {
 	MtsAttempt attempt = make_attempt(cursor);
-	MtsTicket ticket;
 	bson_t reply;
 
-	mts_snapshot_tell_time(cursor->connection);
 	do
 	{
-		if (!mts_command_submit(&attempt, mts_document_text(cursor->database),
-								make_command(cursor), &ticket, error) ||
-			!mts_command_receive(&attempt, ticket, &cursor->reply, error))
+		if ((cursor->ticket == 0 && !submit_command(cursor, error)) ||
+			!mts_command_receive(&attempt, take_ticket(cursor), &cursor->reply,
+								 error))
 			return false;
 		mts_wire_view(&cursor->reply, &reply);
 	} while (reads_moment(cursor) &&
@@ -644,19 +742,39 @@ should_open_again(MtsCursor *cursor, int tries, const bson_error_t *error)
 	return true;
 }
 
-/* Open a cursor, again if it has been; raises an error if that fails. */
+/* Select the server of a cursor that is to be opened. */
+static void
+select_server(MtsCursor *cursor)
+{
+	mts_attempt_select_server(&cursor->attempt);
+	if (reads_moment(cursor) && mts_snapshot_time(cursor->snapshot) == 0)
+		await_moment(cursor);
+}
+
+/*
+ * Open a cursor, again if it has been; raises an error if that fails.  Its
+ * command may have been sent.
+ */
 static void
 open_cursor(MtsCursor *cursor)
 {
+	bool is_sent = cursor->is_awaited && !cursor->is_open;
 	bson_error_t error;
 	int tries = 0;
 	bool ok;
 
-	end_reading(cursor);
-	join_xact(cursor);
+	if (is_sent)
+		mts_wait_reset(&cursor->connection->wait);
+	else
+	{
+		end_reading(cursor);
+		join_xact(cursor);
+	}
 	do
 	{
-		mts_attempt_select_server(&cursor->attempt);
+		if (!is_sent)
+			select_server(cursor);
+		is_sent = false;
 		ok = send_command(cursor, &error);
 	} while (!ok && should_open_again(cursor, ++tries, &error));
 	if (!ok)
@@ -718,19 +836,18 @@ static bool
 receive_batch(MtsCursor *cursor, bson_error_t *error)
 {
 	MtsConnection *connection = cursor->connection;
-	int64 began = bson_get_monotonic_time();
+	int64 began =
+		cursor->is_awaited ? cursor->awaited_since : bson_get_monotonic_time();
 	MtsAttempt attempt;
-	MtsTicket ticket;
 
 	set_next_size(cursor);
 	if (cursor->ticket == 0 && !ask(cursor, error))
 		return false;
 	attempt = make_attempt(cursor);
-	ticket = cursor->ticket;
-	cursor->ticket = 0;
 	cursor->batch_size = cursor->next_size;
 	connection->round_trips++;
-	if (!mts_command_receive(&attempt, ticket, &cursor->reply, error) ||
+	if (!mts_command_receive(&attempt, take_ticket(cursor), &cursor->reply,
+							 error) ||
 		!begin_batch(cursor, error))
 		return false;
 	if (cursor->id != 0 && !cursor->is_growing &&
@@ -797,6 +914,121 @@ receive(MtsCursor *cursor)
 		*cursor->round_trips += cursor->connection->round_trips - before;
 	return doc;
 }
+
+/* ---- Waiting for several ------------------------------------------------ */
+
+/* Tell whether the batch has documents that have not been read. */
+static bool
+has_documents(const MtsCursor *cursor)
+{
+	MtsElementCursor batch = cursor->batch;
+	MtsElement element;
+
+	return cursor->is_open &&
+		   mts_element_next(&batch, &element) == MTS_NEXT_OK;
+}
+
+/*
+ * Send the command that the next document requires, if it was not sent; false
+ * if there is none, or if it must be sent and answered at once.
+ */
+static bool
+send_ahead(MtsCursor *cursor)
+{
+	int64 before = cursor->connection->round_trips;
+	bson_error_t error;
+	bool ok;
+
+	if (cursor->ticket != 0)
+		return true;
+	if (cursor->is_open ? cursor->id == 0
+						: cursor->attempt.has_failed ||
+							  (cursor->in_xact &&
+							   mts_xact_transaction(cursor->connection)))
+		return false;
+	mts_wait_reset(&cursor->connection->wait);
+	if (cursor->is_open)
+	{
+		set_next_size(cursor);
+		return ask(cursor, &error);
+	}
+	select_server(cursor);
+	ok = submit_command(cursor, &error);
+	if (cursor->round_trips)
+		*cursor->round_trips += cursor->connection->round_trips - before;
+	return ok;
+}
+
+/* Tell whether to wait no longer: what receives the reply finds the error. */
+static bool
+is_overdue(MtsCursor *cursor, const mongoc_stream_t *stream)
+{
+	int64 now = bson_get_monotonic_time();
+
+	if (now >= cursor->awaited_until)
+		return true;
+	if (now < cursor->silence_expiry)
+		return false;
+	cursor->silence_expiry = now + SILENT_TIME;
+	return mts_stream_is_abandoned(stream);
+}
+
+/*
+ * mts_cursor_must_wait
+ *		Tell whether the next document has not arrived yet, after the command
+ *		that it requires has been sent.
+ *
+ * If not, mts_cursor_next() returns it, or the end, or raises an error.  A
+ * cursor that reads the transaction of xact.c never says that it waits.
+ */
+bool
+mts_cursor_must_wait(MtsCursor *cursor)
+{
+	MtsExchange *exchange = &cursor->connection->exchange;
+	const mongoc_stream_t *stream;
+
+	CHECK_FOR_INTERRUPTS();
+	if (cursor->xact || cursor->has_ended || has_documents(cursor) ||
+		!send_ahead(cursor))
+		return false;
+	if (!cursor->is_awaited)
+	{
+		cursor->is_awaited = true;
+		dlist_push_tail(&awaited_cursors, &cursor->awaited);
+		cursor->awaited_since = bson_get_monotonic_time();
+		cursor->awaited_until = mts_wait_expiry(exchange->timeout);
+		cursor->silence_expiry = cursor->awaited_since + SILENT_TIME;
+	}
+	stream = mts_exchange_await(exchange, cursor->ticket);
+	return stream && !is_overdue(cursor, stream);
+}
+
+/*
+ * mts_cursor_wait_any
+ *		Wait for the next document of any of several cursors, for a slice of
+ *		time.
+ */
+void
+mts_cursor_wait_any(List *cursors)
+{
+	mongoc_stream_t **streams =
+		palloc(list_length(cursors) * sizeof(*streams));
+	ListCell *lc;
+	int n = 0;
+
+	foreach (lc, cursors)
+	{
+		MtsCursor *cursor = lfirst(lc);
+
+		streams[n] =
+			mts_exchange_await(&cursor->connection->exchange, cursor->ticket);
+		if (!streams[n++])
+			return;
+	}
+	mts_stream_wait(streams, n);
+}
+
+/* ---- Spools ------------------------------------------------------------- */
 
 /* Read the next document of a spool; NULL at its end. */
 static bson_t *

@@ -45,7 +45,8 @@ typedef struct Sent
 {
 	MtsTicket ticket;
 	size_t size;
-	bool is_read; /* the reply can be large */
+	bool is_read;  /* the reply can be large */
+	bool is_alone; /* no other reply was expected when it was sent */
 	bool is_forgotten;
 } Sent;
 
@@ -362,6 +363,34 @@ mts_exchange_receive(MtsExchange *exchange, MtsTicket ticket, MtsReply *reply)
 }
 
 /*
+ * mts_exchange_await
+ *		Return the stream that must be readable, below TLS, before a reply can
+ *		be received; NULL if nothing is to be waited for.
+ *
+ * Replies to earlier requests are received and kept as they arrive.  With TLS,
+ * a reply behind another one may have been read with that already, so it is
+ * only waited for when it is received.
+ */
+mongoc_stream_t *
+mts_exchange_await(MtsExchange *exchange, MtsTicket ticket)
+{
+	MtsChannel *channel;
+	Sent *sent;
+
+	while ((sent = find_sent(exchange, ticket, &channel)) != NULL)
+	{
+		if (channel->inner != channel->root && !sent->is_alone)
+			return NULL;
+		if (!mts_stream_is_readable(channel->root))
+			return channel->root;
+		if (sent == channel->sent)
+			return NULL;
+		(void) keep_oldest(channel);
+	}
+	return NULL;
+}
+
+/*
  * mts_exchange_forget
  *		Drop the reply to a request, now or when it is received.
  */
@@ -476,7 +505,10 @@ mts_exchange_send(MtsExchange *exchange, uint32_t channel,
 
 	if (ticket != 0)
 		found->sent[found->nsent++] =
-			(Sent){ticket, command->len + fields->len, is_read};
+			(Sent){.ticket = ticket,
+				   .size = command->len + fields->len,
+				   .is_read = is_read,
+				   .is_alone = found->nsent == 0};
 	return ticket;
 }
 

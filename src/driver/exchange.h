@@ -72,6 +72,8 @@ extern MtsTicket mts_exchange_send_only(MtsExchange *exchange,
 										const bson_t *fields);
 extern bool mts_exchange_receive(MtsExchange *exchange, MtsTicket ticket,
 								 MtsReply *reply);
+extern mongoc_stream_t *mts_exchange_await(MtsExchange *exchange,
+										   MtsTicket ticket);
 extern void mts_exchange_forget(MtsExchange *exchange, MtsTicket ticket);
 extern void mts_exchange_forget_all(MtsExchange *exchange);
 

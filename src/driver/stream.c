@@ -409,6 +409,58 @@ mts_stream_shut(mongoc_stream_t *root)
 	stream->inner = NULL;
 }
 
+/* Wait until a stream can be read, or for some milliseconds. */
+static bool
+poll_readable(mongoc_stream_t *const *roots, size_t n, int32 timeout)
+{
+	mongoc_stream_poll_t *pollers = bson_malloc0((n + 1) * sizeof(*pollers));
+	size_t n_open = 0;
+	bool result;
+
+	for (size_t i = 0; i < n; i++)
+	{
+		pollers[n_open].stream = ((const Stream *) roots[i])->inner;
+		pollers[n_open].events = POLLIN;
+		if (pollers[n_open].stream)
+			n_open++;
+	}
+	/* one that is closed can be read: that fails at once */
+	result = n_open < n || mongoc_stream_poll(pollers, n_open, timeout) > 0;
+	bson_free(pollers);
+	return result;
+}
+
+/*
+ * mts_stream_wait
+ *		Wait until any of several streams below TLS can be read, for a slice of
+ *		time.
+ */
+void
+mts_stream_wait(mongoc_stream_t *const *roots, size_t n)
+{
+	(void) poll_readable(roots, n, mts_wait_slice(PG_INT64_MAX));
+}
+
+/* mts_stream_is_readable: tell whether data have arrived, or the end. */
+bool
+mts_stream_is_readable(mongoc_stream_t *root)
+{
+	return poll_readable(&root, 1, 0);
+}
+
+/*
+ * mts_stream_is_abandoned
+ *		Tell whether the server of a stream is a member that is silent while
+ *		another one is the primary; it takes as long as the members take.
+ */
+bool
+mts_stream_is_abandoned(const mongoc_stream_t *root)
+{
+	const Stream *stream = (const Stream *) root;
+
+	return is_member(stream) && is_abandoned(stream);
+}
+
 static int
 stream_close(mongoc_stream_t *base)
 {

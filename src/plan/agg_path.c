@@ -170,8 +170,8 @@ make_scan(const MtsAggregation *aggregation, RelOptInfo *rel,
 	path->path.startup_cost = total;
 	path->path.total_cost = total + groups * GROUP_COST * cpu_operator_cost;
 	path->fdw_private =
-		list_make3(makeInteger(input->relid), makeBoolean(counts),
-				   wanted ? wanted->plan : NIL);
+		list_make4(makeInteger(input->relid), makeBoolean(counts),
+				   wanted ? wanted->plan : NIL, makeBoolean(info->is_async));
 	return (Path *) path;
 }
 

@@ -284,6 +284,8 @@ mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	info->workers_may_scan =
 		workers_may_scan(baserel, info->table,
 						 OidIsValid(userid) ? userid : GetUserId());
+	info->is_async = info->table->async_capable &&
+					 !bms_is_member(baserel->relid, root->all_result_relids);
 	set_baserel_size_estimates(root, baserel);
 	info->points = fetched_points(root, baserel, baserel->baserestrictinfo);
 }

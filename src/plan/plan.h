@@ -34,6 +34,7 @@ typedef struct MtsRelInfo
 	double collections; /* of a rolling set; otherwise 1 */
 
 	bool workers_may_scan; /* a worker may scan the whole relation */
+	bool is_async; /* an Append may ask for its rows, and others, at once */
 } MtsRelInfo;
 
 /* The setting mongo_ts_fdw.processors; 0 for those of the host */

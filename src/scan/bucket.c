@@ -641,10 +641,15 @@ append_document(MtsBucket *bucket, const bson_t *document)
 {
 	MtsBatch *batch = bucket->batch;
 	int nseries = batch->nseries;
+	bool is_appended;
 
 	bucket->document = document;
-	if (!mts_batch_append(batch, &bucket->unfold, bson_get_data(document),
-						  document->len))
+	is_appended = mts_batch_append(batch, &bucket->unfold,
+								   bson_get_data(document), document->len);
+	/* a document of another outline was looked at by itself */
+	if (bucket->unfold.document.value == bson_get_data(document))
+		mts_typo_record(bucket);
+	if (!is_appended)
 		return false;
 	if (batch->nseries == nseries || convert_keys(bucket, nseries))
 		return true;

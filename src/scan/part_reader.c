@@ -362,6 +362,26 @@ mts_part_reader_next(MtsPartReader *reader)
 }
 
 /*
+ * mts_part_reader_awaited
+ *		Return the cursor whose next document must be waited for, before the
+ *		next bucket can be read; NULL if none.
+ *
+ * What it requires is sent.
+ */
+MtsCursor *
+mts_part_reader_awaited(MtsPartReader *reader)
+{
+	const Window *window = &reader->window;
+
+	if (reader->state == AT_START && !reader->part->first)
+		open_part(reader);
+	if (!reader->cursor || (reader->state == IN_WINDOW &&
+							(window->nready > 0 || window->is_complete)))
+		return NULL;
+	return mts_cursor_must_wait(reader->cursor) ? reader->cursor : NULL;
+}
+
+/*
  * mts_part_reader_next_time
  *		Find the time of the next bucket; false if no later one is known.
  */

@@ -12,6 +12,7 @@ extern void mts_part_reader_begin(MtsPartReader *reader, const MtsPart *part,
 								  double sample);
 extern void mts_part_reader_close(MtsPartReader *reader);
 extern const bson_t *mts_part_reader_next(MtsPartReader *reader);
+extern MtsCursor *mts_part_reader_awaited(MtsPartReader *reader);
 extern bool mts_part_reader_next_time(const MtsPartReader *reader, MtsTime *t);
 
 #endif /* MTS_PART_READER_H */

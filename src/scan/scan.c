@@ -319,7 +319,11 @@ mts_scan_end(MtsScan *scan)
 
 /* ---- Reading ------------------------------------------------------------ */
 
-/* mts_scan_next_bucket: open the next valid bucket; NULL at the end. */
+/*
+ * mts_scan_next_bucket
+ *		Open the next valid bucket; NULL at the end, or when it must be waited
+ *		for.
+ */
 MtsBucket *
 mts_scan_next_bucket(MtsScan *scan)
 {
@@ -343,7 +347,8 @@ mts_scan_next_bucket(MtsScan *scan)
 
 /*
  * mts_scan_next
- *		Fill the values of a slot with the next row; false if none.
+ *		Fill the values of a slot with the next row; false if none, or when it
+ *		must be waited for.
  */
 bool
 mts_scan_next(MtsScan *scan, TupleTableSlot *slot)

@@ -217,6 +217,7 @@ mts_source_begin(MtsBucketSource *source, const MtsQuery *query)
 {
 	mts_part_reader_close(source->reader);
 	source->returned = NULL;
+	source->awaited = NULL;
 	source->query = query;
 	source->has_chosen = false;
 	source->next = 0;
@@ -302,7 +303,9 @@ mts_source_begin_sample(MtsBucketSource *source, double size)
  * mts_source_next
  *		Read the next bucket; NULL at the end.
  *
- * It lives until the next call.
+ * It lives until the next call.  If source->is_async, NULL is also returned
+ * where the next bucket must be waited for, after the command that it requires
+ * has been sent; see source->awaited.
  */
 const bson_t *
 mts_source_next(MtsBucketSource *source)
@@ -311,9 +314,17 @@ mts_source_next(MtsBucketSource *source)
 
 	CHECK_FOR_INTERRUPTS();
 	source->returned = NULL;
-	while (!bucket && !(bucket = mts_part_reader_next(source->reader)))
-		if (!begin_next_part(source, 0))
+	source->awaited = NULL;
+	while (!bucket)
+	{
+		if (source->is_async)
+			source->awaited = mts_part_reader_awaited(source->reader);
+		if (source->awaited)
 			return NULL;
+		bucket = mts_part_reader_next(source->reader);
+		if (!bucket && !begin_next_part(source, 0))
+			return NULL;
+	}
 	return bucket;
 }
 

@@ -66,6 +66,11 @@ typedef struct MtsBucketSource
 	MtsPartReader *reader;           /* of the current part */
 	const MtsCollection *collection; /* of the last bucket */
 	const bson_t *returned; /* the next bucket, read before; or NULL */
+
+	bool is_async;      /* its reader can do other work while it waits */
+	MtsCursor *awaited; /* it must wait for this, so it has returned no
+						 * bucket; or NULL */
+
 	List *read; /* the collections that were read in any execution */
 } MtsBucketSource;
 

@@ -309,6 +309,7 @@ static const struct
 	{"transactions", ON_SERVER | ON_TABLE, check_transactions},
 	{"updatable", ON_SERVER | ON_TABLE | ON_IMPORT, check_bool},
 	{"truncatable", ON_SERVER | ON_TABLE, check_bool},
+	{"async_capable", ON_SERVER | ON_TABLE, check_bool},
 	{"native_buckets", ON_SERVER | ON_TABLE, NULL,
 	 "Valid values are \"auto\" and \"off\"."},
 	{"consistency", ON_SERVER | ON_TABLE, NULL,

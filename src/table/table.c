@@ -606,6 +606,8 @@ read_table(Relation relation)
 		mts_option_get_int(options, "batch_size", MTS_DEFAULT_BATCH_SIZE);
 	table->transactions = mts_option_get_transactions(options);
 	table->updatable = mts_option_get_bool(options, "updatable", true);
+	table->async_capable =
+		mts_option_get_bool(options, "async_capable", false);
 	table->truncatable = mts_option_get_bool(options, "truncatable", true);
 	table->is_consistent = !is_set_to(options, "consistency", "none");
 	table->native_buckets = !is_set_to(options, "native_buckets", "off");

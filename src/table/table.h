@@ -40,6 +40,7 @@ typedef struct MtsTable
 	MtsTransactions transactions;
 	bool updatable;
 	bool truncatable;
+	bool async_capable;
 	bool is_consistent; /* option consistency is statement */
 	MtsOnInvalid on_invalid;
 	bool is_utc;                    /* bucket_time_zone is UTC */
