@@ -197,15 +197,22 @@ record_write_concern_error(MtsRound *round, const bson_error_t *error)
 }
 
 /*
- * Record whether the outcome of the last command or transaction is unknown.
- * Then a rollback warns of its points.
+ * Record how many points were sent with an outcome that is not known.  Then a
+ * rollback warns of them.
  */
+static void
+record_sent(MtsBulk *bulk, int64 npoints)
+{
+	mts_stored_record_sent(bulk->connection, npoints - bulk->points_recorded);
+	bulk->points_recorded = npoints;
+}
+
+/* Record whether the outcome of the last command or transaction is unknown. */
 static void
 record_outcome(MtsBulk *bulk, bool is_unknown)
 {
 	bulk->outcome_is_unknown = is_unknown;
-	mts_stored_record_sent(bulk->connection,
-						   is_unknown ? bulk->points_in_flight : 0);
+	record_sent(bulk, is_unknown ? bulk->points_in_flight : 0);
 }
 
 /* Tell whether a command that failed may have been done, wholly or in part. */
@@ -750,7 +757,7 @@ record_in_flight(MtsRound *round)
 			bulk->points_in_flight += count_points(command->ops, command->n);
 		bulk->outcome_is_unknown |= command->is_unknown;
 	}
-	mts_stored_record_sent(bulk->connection, bulk->points_in_flight);
+	record_sent(bulk, bulk->points_in_flight);
 }
 
 /* Send plain writes. */
@@ -929,10 +936,9 @@ submit_transaction(MtsRound *round)
 							  round->attempt.server.channel, 0))
 		mts_transaction_submit_commit(transaction, &round->attempt);
 	bulk->points_in_flight = count_points(part_of(round), round->part);
-	mts_stored_record_sent(connection,
-						   transaction->commit != 0 || transaction->is_in_doubt
-							   ? bulk->points_in_flight
-							   : 0);
+	record_sent(bulk, transaction->commit != 0 || transaction->is_in_doubt
+						  ? bulk->points_in_flight
+						  : 0);
 }
 
 /*

@@ -66,6 +66,7 @@ typedef struct MtsBulk
 	int64 points_unsent;    /* they wait for the call to succeed */
 	int64 points_done;      /* by transactions of the call */
 	int64 points_in_flight; /* of the last command or transaction */
+	int64 points_recorded;  /* of these, as sent with an unknown outcome */
 
 	bool outcome_is_unknown; /* of the last command or transaction */
 

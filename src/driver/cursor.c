@@ -242,6 +242,20 @@ take_ticket(MtsCursor *cursor)
 }
 
 /*
+ * Make the attempt of a command of a cursor: a read, which has no write
+ * concern, even if the rows are read in order to change them.
+ */
+static MtsAttempt
+make_attempt(const MtsCursor *cursor)
+{
+	MtsAttempt attempt = cursor->attempt;
+
+	attempt.is_write = false;
+	attempt.in_transaction = cursor->xact != NULL;
+	return attempt;
+}
+
+/*
  * Receive the batch that is awaited, to learn which cursor the server has.  If
  * that takes long, the connection is lost, and the server ends the command.
  * After an error, nothing is waited for.
@@ -250,16 +264,16 @@ static void
 receive_late(MtsCursor *cursor)
 {
 	MtsConnection *connection = cursor->connection;
+	MtsAttempt attempt = make_attempt(cursor);
 	bson_error_t error;
 
 	connection->wait.deadline = mts_wait_expiry(MTS_CLOSE_TIME / 1000);
 	if (!IsTransactionState() &&
 		mts_exchange_await(&connection->exchange, cursor->ticket))
 		connection->wait.deadline = bson_get_monotonic_time();
-	cursor->is_open |=
-		mts_command_receive(&cursor->attempt, take_ticket(cursor),
-							&cursor->reply, &error) &&
-		begin_batch(cursor, &error);
+	cursor->is_open |= mts_command_receive(&attempt, take_ticket(cursor),
+										   &cursor->reply, &error) &&
+					   begin_batch(cursor, &error);
 	if (mts_connection_clear_deadline(connection))
 		connection->invalid = true;
 }
@@ -573,20 +587,6 @@ await_moment(const MtsCursor *cursor)
 			return;
 		}
 	}
-}
-
-/*
- * Make the attempt of a command of a cursor: a read, which has no write
- * concern, even if the rows are read in order to change them.
- */
-static MtsAttempt
-make_attempt(const MtsCursor *cursor)
-{
-	MtsAttempt attempt = cursor->attempt;
-
-	attempt.is_write = false;
-	attempt.in_transaction = cursor->xact != NULL;
-	return attempt;
 }
 
 /*

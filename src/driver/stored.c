@@ -85,15 +85,14 @@ mts_stored_sum(MtsStored a, MtsStored b)
 
 /*
  * mts_stored_record_sent
- *		Record the number of points that were sent last, as long as their
- *		outcome is not known; then it is 0.
+ *		Record that more points were sent with an outcome that is not known; or
+ *		fewer, when it is.
  */
 void
-mts_stored_record_sent(const MtsConnection *connection, int64 npoints)
+mts_stored_record_sent(const MtsConnection *connection, int64 more)
 {
-	if (npoints > 0 ||
-		find_stored(connection->serverid, GetCurrentSubTransactionId()))
-		find_or_make(connection->serverid, NULL)->nsent = npoints;
+	if (more != 0)
+		find_or_make(connection->serverid, NULL)->nsent += more;
 }
 
 /*
@@ -110,7 +109,6 @@ mts_stored_record(const MtsConnection *connection, const char *server,
 	Stored *item = find_or_make(connection->serverid, server);
 
 	item->sum = mts_stored_sum(item->sum, what);
-	item->nsent = 0;
 }
 
 /* Have what a subtransaction has stored belong to its parent. */

@@ -18,7 +18,7 @@ typedef struct MtsStored
 extern void mts_stored_init(void);
 extern MtsStored mts_stored_sum(MtsStored a, MtsStored b);
 extern void mts_stored_record_sent(const MtsConnection *connection,
-								   int64 npoints);
+								   int64 more);
 extern void mts_stored_record(const MtsConnection *connection,
 							  const char *server, MtsStored what);
 

@@ -161,6 +161,16 @@ foreach my $kind (qw(statement none))
 	run($session, 'COMMIT');
 	check($kind, $sum, '300 300', 'REPEATABLE READ');
 
+	# an UPDATE that changes nothing reads several batches
+	fill();
+	run($session, 'BEGIN ISOLATION LEVEL REPEATABLE READ');
+	$sum = run($session, "SELECT sum(v) FROM $kind.a");
+	run($other, $_) foreach @transfer;
+	run($session, "UPDATE $kind.a SET v = v + 1 WHERE random() < 0");
+	$sum .= ' ' . run($session, "SELECT sum(v) FROM $kind.b");
+	run($session, 'COMMIT');
+	check($kind, $sum, '300 300', 'REPEATABLE READ beside an UPDATE of no row');
+
 	# workers get the leader's time, which is the transaction's here
 	fill();
 	run($session, q{SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;

@@ -125,6 +125,15 @@ mts_stream_shut(mongoc_stream_t *root)
 	((Server *) root)->is_shut = true;
 }
 
+/* That of stream.c asks the socket. */
+bool
+mts_stream_is_readable(mongoc_stream_t *root)
+{
+	const Server *server = (const Server *) root;
+
+	return server->is_shut || server->given < server->have;
+}
+
 /* Begin an exchange with a server; returns what libmongoc has. */
 static mongoc_stream_t *
 begin(Server **server, uint32_t *channel)
@@ -417,6 +426,30 @@ test_room(void)
 	end(stream);
 }
 
+/* A reply is awaited without being received; those before it are kept. */
+static void
+test_await(void)
+{
+	Server *server;
+	uint32_t channel;
+	mongoc_stream_t *stream = begin(&server, &channel);
+	MtsTicket first = ask(channel), second = ask(channel);
+
+	ok(mts_exchange_await(&exchange, second) == &server->base,
+	   "a reply is waited for");
+	answer(server, server->ids[0], 0);
+	ok(mts_exchange_await(&exchange, second) == &server->base &&
+		   exchange.nkept == 1,
+	   "one before it is kept");
+	answer_all(server);
+	ok(!mts_exchange_await(&exchange, second) && exchange.nkept == 1,
+	   "then it is there");
+	ok(receive(second) == 1 && receive(first) == 0 &&
+		   !mts_exchange_await(&exchange, first),
+	   "each request gets its own, and is not waited for any more");
+	end(stream);
+}
+
 /* A server that is retired keeps its replies. */
 static void
 test_retire(void)
@@ -441,6 +474,7 @@ main(void)
 	test_order();
 	test_forget();
 	test_room();
+	test_await();
 	test_retire();
 	lie("an answer twice", "it answers another request", tell_twice);
 	lie("the last answer twice", "it answers another request",
