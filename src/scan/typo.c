@@ -67,7 +67,8 @@ find_fields(const MtsBucket *bucket)
 			continue;
 		n = mts_path_leading_names(path);
 		output->was_found =
-			container_of(bucket, i) >= 0 || n == 0 ||
+			output->kind == MTS_OUTPUT_SLOT || container_of(bucket, i) >= 0 ||
+			n == 0 ||
 			mts_path_find(&bucket->unfold.document, path->steps, n,
 						  &element) != MTS_ABSENT;
 	}
