@@ -373,17 +373,15 @@ append_column(MtsWords *words, const MtsModel *model, int column,
 			  int64_t distance, int n)
 {
 	const MtsElement *value = &model->values[column];
-	int64_t *word = words->words;
-	bool *missing = words->missing;
-	int ncolumns = model->ncolumns;
 	int end = n + model->npoints;
 
-	for (int i = n; i < end; i++, value += ncolumns)
+	for (int i = n; i < end; i++, value += model->ncolumns)
 	{
 		if (value->type == words->type)
 		{
-			missing[i] = false;
-			word[i] = mts_words_get(value->value + distance, value->size);
+			words->missing[i] = false;
+			words->words[i] =
+				mts_words_get(value->value + distance, value->size);
 		}
 		else
 		{
