@@ -293,6 +293,13 @@ CALL put('twenty', '[{"n": 20}]');
 SELECT count(m) FROM rows_warned WHERE n > 0;
 SELECT count(m) FROM rows_warned;
 SELECT count(n), count(m) FROM rows_warned;
+-- The column of a {column} slot has no field of its own.
+CREATE FOREIGN TABLE keys_warned (d timestamptz, k text, v int OPTIONS (field 'v.{minute}.{k}')) SERVER "check"
+  OPTIONS (collection 'keyed');
+SELECT '[' || string_agg(format('{"d": {"$date": "2013-10-10T%s:00:00Z"}, "v": {"0": {"a": 1}}}', n), ', ') || ']'
+  AS documents FROM (SELECT to_char(i, 'FM00') AS n FROM generate_series(0, 19) i) hours \gset
+CALL put('keyed', :'documents');
+SELECT k, sum(v) FROM keys_warned GROUP BY k;
 -- Documents of a condition may lack a field that others have.
 ALTER FOREIGN TABLE warned ALTER value OPTIONS (SET field 'value.{minute}');
 SELECT hour FROM warned WHERE hour = '2013-10-10 23:00Z';

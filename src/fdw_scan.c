@@ -76,17 +76,19 @@ mtsIterateForeignScan(ForeignScanState *state)
 {
 	TupleTableSlot *slot = state->ss.ss_ScanTupleSlot;
 	MtsScanNode *node = state->fdw_state;
+	const MtsCounters *counters;
 	int64 removed;
 
 	if (node->agg)
 		return mts_agg_next(node->agg, slot);
 	ExecClearTuple(slot);
-	removed = node->scan->counters->removed;
+	counters = node->scan->counters;
+	removed = counters->removed;
 	if (node->merge)
 		(void) mts_merge_next(node->merge, slot);
 	else if (mts_scan_next(node->scan, slot))
 		ExecStoreVirtualTuple(slot);
-	InstrCountFiltered1(state, node->scan->counters->removed - removed);
+	InstrCountFiltered1(state, counters->removed - removed);
 	return slot;
 }
 

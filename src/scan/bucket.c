@@ -621,17 +621,18 @@ convert_series(MtsBucket *bucket)
 void
 mts_bucket_enter_series(MtsBucket *bucket, int series)
 {
-	bucket->current_series = series;
-	for (int n = 0; n < bucket->noutputs; n++)
-	{
-		const MtsOutput *output = &bucket->outputs[n];
+	int noutputs = bucket->noutputs;
+	const MtsOutput *output = bucket->outputs;
+	const Datum *keys = bucket->keys + series * noutputs;
+	const bool *key_nulls = bucket->key_nulls + series * noutputs;
 
+	bucket->current_series = series;
+	for (int n = 0; n < noutputs; n++, output++)
+	{
 		if (output->kind == MTS_OUTPUT_BUCKET && !bucket->reads_documents)
 			continue;
-		bucket->values[output->column] =
-			bucket->keys[series * bucket->noutputs + n];
-		bucket->nulls[output->column] =
-			bucket->key_nulls[series * bucket->noutputs + n];
+		bucket->values[output->column] = keys[n];
+		bucket->nulls[output->column] = key_nulls[n];
 	}
 }
 

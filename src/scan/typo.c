@@ -60,14 +60,17 @@ find_fields(const MtsBucket *bucket)
 		MtsOutput *output = &bucket->outputs[i];
 		const MtsPath *path =
 			&bucket->table->layout.columns[output->column].path;
-		int n = mts_path_leading_names(path);
 		MtsElement element;
+		int n;
 
-		if (!output->was_found)
-			output->was_found =
-				container_of(bucket, i) >= 0 || n == 0 ||
-				mts_path_find(&bucket->unfold.document, path->steps, n,
-							  &element) != MTS_ABSENT;
+		if (output->was_found)
+			continue;
+		n = mts_path_leading_names(path);
+		output->was_found =
+			output->kind == MTS_OUTPUT_SLOT || container_of(bucket, i) >= 0 ||
+			n == 0 ||
+			mts_path_find(&bucket->unfold.document, path->steps, n,
+						  &element) != MTS_ABSENT;
 	}
 }
 

@@ -495,22 +495,21 @@ append_element(MtsBatch *batch, MtsUnfold *unfold, MtsModel *model,
 static bool
 read_like_elements(MtsBatch *batch, MtsUnfold *unfold, MtsLevel *level)
 {
-	for (;;)
-	{
-		MtsElementCursor cursor = level->cursor;
-		MtsElement element;
-		MtsModel *model;
+	MtsElementCursor cursor = level->cursor;
+	MtsModel *model = batch->models;
+	MtsElement element;
 
-		if (mts_element_next(&cursor, &element) != MTS_NEXT_OK)
-			return true;
-		model = find_model(batch, &element);
-		if (!model)
-			return true;
+	/* most often, an element is like the one before */
+	while (mts_element_next(&cursor, &element) == MTS_NEXT_OK &&
+		   (mts_model_matches(model, &element) ||
+			(model = find_model(batch, &element)) != NULL))
+	{
 		level->cursor = cursor;
 		level->next_index++;
 		if (!append_element(batch, unfold, model, element.value))
 			return false;
 	}
+	return true;
 }
 
 /* Read the points of an innermost level. */
@@ -567,7 +566,42 @@ learn_holder(MtsBatch *batch, MtsUnfold *unfold, const MtsElement *holder,
 	return result == MTS_DONE;
 }
 
-/* Read the points of an innermost level, whose slot has a time. */
+/*
+ * Read the next innermost levels in subdocuments that are like the model, up
+ * to another one, without entering them.
+ */
+static bool
+read_like_holders(MtsBatch *batch, MtsUnfold *unfold)
+{
+	MtsWalk *walk = unfold->walks;
+	MtsModel *model = batch->models;
+	MtsLevel *level;
+	MtsElementCursor cursor;
+	MtsElement element;
+
+	if (walk->depth < 0 || !mts_walk_holds_innermost(walk))
+		return true;
+	level = &walk->levels[walk->depth];
+	cursor = level->cursor;
+	while (mts_element_next(&cursor, &element) == MTS_NEXT_OK &&
+		   mts_model_matches(model, &element))
+	{
+		MtsVerdict verdict = mts_walk_read_slot(walk, &element);
+
+		if (verdict == MTS_REFUSED ||
+			(verdict == MTS_ACCEPTED &&
+			 mts_ranges_contain(unfold->ranges, level->slot_start) &&
+			 !append_like(batch, model, element.value, level->slot_start)))
+			return false;
+		level->cursor = cursor;
+	}
+	return true;
+}
+
+/*
+ * Read the points of an innermost level, whose slot has a time, and of the
+ * levels like it that follow.
+ */
 static bool
 read_holder(MtsBatch *batch, MtsUnfold *unfold)
 {
@@ -588,7 +622,9 @@ read_holder(MtsBatch *batch, MtsUnfold *unfold)
 		if (!is_wanted)
 			mts_model_forget(model);
 	}
-	return !is_wanted || append_like(batch, model, holder.value, time);
+	if (is_wanted && !append_like(batch, model, holder.value, time))
+		return false;
+	return read_like_holders(batch, unfold);
 }
 
 /* ---- Slots that count units --------------------------------------------- */
@@ -917,11 +953,12 @@ mts_batch_sort(MtsBatch *batch)
 		MtsWords *column = &batch->words[batch->columns[c]];
 
 		memcpy(words, column->words, batch->n * sizeof(int64_t));
+		for (int i = 0; i < batch->n; i++)
+			column->words[i] = words[order[i]];
+		if (!column->has_missing)
+			continue;
 		memcpy(missing, column->missing, batch->n * sizeof(bool));
 		for (int i = 0; i < batch->n; i++)
-		{
-			column->words[i] = words[order[i]];
 			column->missing[i] = missing[order[i]];
-		}
 	}
 }

@@ -113,7 +113,6 @@ static bool
 can_hold(const MtsWalk *walk, int depth, uint8_t type)
 {
 	const MtsStep *slot = walk->layout->slots[depth];
-	bool has_bounds = mts_layout_has_bounds(walk->layout);
 
 	switch (type)
 	{
@@ -121,12 +120,14 @@ can_hold(const MtsWalk *walk, int depth, uint8_t type)
 			return mts_path_step_is_array(slot);
 		case BSON_TYPE_DOCUMENT:
 			return slot->kind != MTS_STEP_UNIT_INDEX &&
-				   (slot->kind != MTS_STEP_ELEMENT || has_bounds);
+				   (slot->kind != MTS_STEP_ELEMENT ||
+					mts_layout_has_bounds(walk->layout));
 		case BSON_TYPE_BINARY:
 			for (int i = 0; i < depth; i++)
 				if (walk->levels[i].is_compressed)
 					return false;
-			return slot->kind == MTS_STEP_ELEMENT && has_bounds;
+			return slot->kind == MTS_STEP_ELEMENT &&
+				   mts_layout_has_bounds(walk->layout);
 		default:
 			return false;
 	}
@@ -141,13 +142,17 @@ open_level(MtsWalk *walk, int depth, const MtsElement *from, MtsRange interval)
 	int slot = walk->slot_step[depth];
 	bool is_array = mts_path_step_is_array(&steps[slot]);
 	MtsLevel *level = &walk->levels[depth];
-	MtsElement holder;
-	MtsFound found = mts_path_find(from, steps + first, slot - first, &holder);
+	MtsElement *holder = &level->holder;
+	MtsFound found = MTS_FOUND;
 
+	if (slot == first)
+		*holder = *from;
+	else
+		found = mts_path_find(from, steps + first, slot - first, holder);
 	if (found == MTS_ABSENT ||
-		(found == MTS_FOUND && holder.type == BSON_TYPE_NULL))
+		(found == MTS_FOUND && holder->type == BSON_TYPE_NULL))
 		return MTS_SKIPPED;
-	if (found == MTS_MALFORMED || !can_hold(walk, depth, holder.type))
+	if (found == MTS_MALFORMED || !can_hold(walk, depth, holder->type))
 	{
 		locate(walk, depth - 1);
 		for (int i = first; i < slot; i++)
@@ -160,15 +165,14 @@ open_level(MtsWalk *walk, int depth, const MtsElement *from, MtsRange interval)
 				&walk->invalid->error, NULL,
 				"The points must be in %s, not in a value of type %s.",
 				is_array ? "an array" : "a subdocument",
-				mts_element_type_name(holder.type));
+				mts_element_type_name(holder->type));
 		return MTS_REFUSED;
 	}
-	level->holder = holder;
-	level->has_keys = holder.type == BSON_TYPE_DOCUMENT;
-	level->is_compressed = holder.type == BSON_TYPE_BINARY;
+	level->has_keys = holder->type == BSON_TYPE_DOCUMENT;
+	level->is_compressed = holder->type == BSON_TYPE_BINARY;
 	if (level->is_compressed
-			? !mts_compressed_open(walk->column, &holder)
-			: !mts_element_open(&level->cursor, holder.value, holder.size))
+			? !mts_compressed_open(walk->column, holder)
+			: !mts_element_open(&level->cursor, holder->value, holder->size))
 	{
 		refuse_corrupt(walk, depth - 1);
 		return MTS_REFUSED;
@@ -202,6 +206,9 @@ mts_walk_start(MtsWalk *walk, const MtsElement *bucket,
 	walk->depth = -1;
 	walk->levels[0].is_compressed = false;
 	walk->ranges = ranges;
+	walk->wants_all =
+		!slots->zone &&
+		mts_ranges_cover(ranges, slots->slots.from, slots->slots.to);
 	walk->slots = slots;
 	return open_level(walk, 0, bucket, slots->slots);
 }
@@ -274,7 +281,7 @@ count_units(MtsWalk *walk, MtsLevel *level, const MtsStep *slot,
 	if (!step(walk, level->start, slot->unit, n + 1, &level->slot_end) ||
 		level->slot_end > level->end)
 		level->slot_end = level->end;
-	if (layout->time_kind == MTS_TIME_SLOTS &&
+	if (layout->time_kind == MTS_TIME_SLOTS && !walk->wants_all &&
 		!is_wanted(walk, level->slot_start, level->slot_end))
 		return MTS_SKIPPED;
 	return MTS_ACCEPTED;
@@ -358,9 +365,12 @@ read_index(MtsWalk *walk, MtsLevel *level, const MtsElement *element)
 	return MTS_ACCEPTED;
 }
 
-/* Read the slot of the element at the cursor of the current level. */
-static MtsVerdict
-read_slot(MtsWalk *walk, const MtsElement *element)
+/*
+ * mts_walk_read_slot
+ *		Read the slot of an element of the current level.
+ */
+MtsVerdict
+mts_walk_read_slot(MtsWalk *walk, const MtsElement *element)
 {
 	MtsLevel *level = &walk->levels[walk->depth];
 	const MtsStep *slot =
@@ -459,7 +469,7 @@ next_slot(MtsWalk *walk, MtsElement *element, MtsVerdict *verdict)
 			refuse_corrupt(walk, --walk->depth);
 			return MTS_INVALID;
 	}
-	*verdict = read_slot(walk, element);
+	*verdict = mts_walk_read_slot(walk, element);
 	return *verdict == MTS_REFUSED ? MTS_INVALID : MTS_POINT;
 }
 

@@ -70,6 +70,7 @@ typedef struct MtsWalk
 	const MtsLayout *layout;
 	const MtsContainer *container;
 	const MtsRanges *ranges;   /* the wanted times */
+	bool wants_all;            /* .. contain those of all slots */
 	const MtsSlotClock *slots; /* the clock of the bucket's slots */
 	MtsTime time;              /* of the current point's slots */
 	MtsInvalid *invalid;
@@ -90,6 +91,7 @@ extern MtsVerdict mts_walk_start(MtsWalk *walk, const MtsElement *bucket,
 extern MtsUnfolded mts_walk_next_level(MtsWalk *walk);
 extern MtsUnfolded mts_walk_next_in_level(MtsWalk *walk, MtsElement *element);
 extern MtsUnfolded mts_walk_next(MtsWalk *walk, MtsElement *element);
+extern MtsVerdict mts_walk_read_slot(MtsWalk *walk, const MtsElement *element);
 extern void mts_walk_append_step(MtsInvalid *invalid, const MtsStep *step,
 								 const MtsSlotKey *key);
 
@@ -98,6 +100,16 @@ static inline const MtsLevel *
 mts_walk_level(const MtsWalk *walk)
 {
 	return &walk->levels[walk->depth];
+}
+
+/* Tell whether elements of the current level are innermost levels. */
+static inline bool
+mts_walk_holds_innermost(const MtsWalk *walk)
+{
+	int next = walk->depth + 1;
+
+	return next == walk->layout->nslots - 1 &&
+		   walk->slot_step[next] == walk->slot_step[next - 1] + 1;
 }
 
 /* Leave the current level, whose elements have been read. */

@@ -98,18 +98,6 @@ mts_ranges_overlap(const MtsRanges *ranges, MtsTime from, MtsTime to)
 }
 
 /*
- * mts_ranges_contain
- *		Tell whether an instant belongs to the set.
- */
-bool
-mts_ranges_contain(const MtsRanges *ranges, MtsTime t)
-{
-	if (ranges->n == 1)
-		return ranges->items[0].from <= t && t < ranges->items[0].to;
-	return mts_ranges_overlap(ranges, t, t + 1);
-}
-
-/*
  * mts_ranges_cover
  *		Tell whether all instants of [from, to) belong to the set.
  */

@@ -29,12 +29,20 @@ extern void mts_ranges_intersect(const MtsRanges *a, const MtsRanges *b,
 extern void mts_ranges_unite(const MtsRanges *a, const MtsRanges *b,
 							 MtsRanges *out);
 extern void mts_ranges_complement(const MtsRanges *a, MtsRanges *out);
-extern bool mts_ranges_contain(const MtsRanges *ranges, MtsTime t);
 extern bool mts_ranges_overlap(const MtsRanges *ranges, MtsTime from,
 							   MtsTime to);
 extern bool mts_ranges_cover(const MtsRanges *ranges, MtsTime from,
 							 MtsTime to);
 extern bool mts_ranges_cover_all(const MtsRanges *ranges);
 extern void mts_ranges_add(MtsRanges *ranges, MtsTime from, MtsTime to);
+
+/* Tell whether an instant belongs to the set. */
+static inline bool
+mts_ranges_contain(const MtsRanges *ranges, MtsTime t)
+{
+	if (ranges->n == 1)
+		return ranges->items[0].from <= t && t < ranges->items[0].to;
+	return mts_ranges_overlap(ranges, t, t + 1);
+}
 
 #endif /* MTS_RANGE_H */
