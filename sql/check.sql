@@ -293,6 +293,12 @@ CALL put('twenty', '[{"n": 20}]');
 SELECT count(m) FROM rows_warned WHERE n > 0;
 SELECT count(m) FROM rows_warned;
 SELECT count(n), count(m) FROM rows_warned;
+-- A column that a path names as a slot has no field.
+CREATE FOREIGN TABLE codes (hour timestamptz, code int, n int OPTIONS (field 'n.{minute}.{code}')) SERVER "check";
+SELECT '[' || string_agg(format('{"hour": {"$date": {"$numberLong": "%s"}}, "n": {"0": {"200": 1, "404": 2}}}', h * 3600000), ', ') || ']' AS documents
+  FROM generate_series(1, 20) h \gset
+CALL put('codes', :'documents');
+SELECT count(*) FROM codes WHERE code = 200;
 -- Documents of a condition may lack a field that others have.
 ALTER FOREIGN TABLE warned ALTER value OPTIONS (SET field 'value.{minute}');
 SELECT hour FROM warned WHERE hour = '2013-10-10 23:00Z';

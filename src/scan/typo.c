@@ -7,8 +7,9 @@
  * a session whether its collection exists, and names a similar one.  A scan
  * that has read documents warns if none of them has a field that holds the
  * points of a needed column.  If it needs only the time or the number of
- * points, any such field will do.  A column without slots may be optional, so
- * the scan warns of it only if many documents lack its field.
+ * points, any such field will do.  A column of documents may be optional, so
+ * the scan warns of it only if many documents lack its field.  A column that a
+ * path names as a slot has no field.
  *
  * Documents that are read by the outline of another one have the same fields.
  * The documents of a condition may lack a field that others have, so nothing
@@ -51,22 +52,23 @@ container_of(const MtsBucket *bucket, int output)
 	return bucket->table->layout.columns[column].container;
 }
 
-/* Look for the fields of needed columns without slots. */
+/* Look for the fields of needed columns of documents. */
 static void
 find_fields(const MtsBucket *bucket)
 {
 	for (int i = 0; i < bucket->noutputs; i++)
 	{
 		MtsOutput *output = &bucket->outputs[i];
-		const MtsPath *path =
-			&bucket->table->layout.columns[output->column].path;
-		int n = mts_path_leading_names(path);
+		const MtsColumn *column =
+			&bucket->table->layout.columns[output->column];
+		int n = mts_path_leading_names(&column->path);
 		MtsElement element;
 
 		if (!output->was_found)
 			output->was_found =
-				container_of(bucket, i) >= 0 || n == 0 ||
-				mts_path_find(&bucket->unfold.document, path->steps, n,
+				column->container >= 0 || column->role == MTS_ROLE_SLOT ||
+				n == 0 ||
+				mts_path_find(&bucket->unfold.document, column->path.steps, n,
 							  &element) != MTS_ABSENT;
 	}
 }
