@@ -122,6 +122,27 @@ SELECT try(format('SELECT mongo_ts_create_index(''points'', %L)', columns))
   FROM unnest('{"{}","{nowhere}","{v}","{ts}","{NULL}","{tableoid}"}'::text[]) AS columns;
 SELECT mongo_ts_command('attributes', '{"drop": "own_times"}')->'ok';
 
+-- An attribute that is left out changes nothing in a pipeline either, whatever
+-- the bucket has in place of its subdocument.
+CREATE FOREIGN TABLE pipelined (
+  ts    timestamptz OPTIONS (field 'hour'),
+  room  text,
+  v     float8 OPTIONS (field 'v.{minute}'),
+  qc_by text OPTIONS (field 'qc.by', role 'attribute'),
+  qc_at text OPTIONS (field 'qc.more.at', role 'attribute')
+) SERVER attributes OPTIONS (count_field 'n');
+SELECT mongo_ts_command('attributes', $${"insert": "pipelined", "documents": [
+  {"_id": 1, "room": "absent", "hour": {"$date": "2024-05-01T10:00:00Z"}, "n": 2, "v": {"0": 1.5, "59": 2}},
+  {"_id": 2, "room": "nil", "hour": {"$date": "2024-05-01T10:00:00Z"}, "qc": null, "n": 1, "v": {"0": 1.5}},
+  {"_id": 3, "room": "bare", "hour": {"$date": "2024-05-01T10:00:00Z"}, "n": 1, "v": {"0": 1.5}},
+  {"_id": 4, "room": "text", "hour": {"$date": "2024-05-01T10:00:00Z"}, "qc": "ok", "n": 1, "v": {"0": 1.5}}]}$$)->'ok';
+INSERT INTO pipelined (ts, room, v) SELECT '2024-05-01 10:07Z', room, 7 FROM unnest('{absent,nil,text,new}'::text[]) AS room;
+SELECT documents('pipelined');
+INSERT INTO pipelined (ts, room, v, qc_at) SELECT '2024-05-01 10:08Z', room, 8, 'noon' FROM unnest('{absent,nil,new,newer}'::text[]) AS room;
+SELECT try($$INSERT INTO pipelined (ts, room, v, qc_by) VALUES ('2024-05-01 10:08Z', 'text', 8, 'me')$$);
+UPDATE pipelined SET ts = '2024-05-01 10:09Z', room = 'bare' WHERE ts = '2024-05-01 10:08Z' AND room = 'newer';
+SELECT documents('pipelined');
+
 -- Layouts ------------------------------------------------------------------
 
 -- A table with an attribute, its bucket with "hall" and the points 1 and 2,

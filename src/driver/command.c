@@ -121,8 +121,10 @@ submit(const MtsAttempt *attempt, const char *database, const bson_t *command,
 
 	mts_exchange_make_room(exchange, channel, command->len + fields->len);
 	is_usable = mts_exchange_is_usable(exchange, channel);
-	*ticket = mts_exchange_send(exchange, channel, command, fields,
-								!attempt->is_write);
+	/* a write outside of a transaction can be refused part by part */
+	*ticket =
+		mts_exchange_send(exchange, channel, command, fields,
+						  !attempt->is_write || !attempt->in_transaction);
 	if (*ticket == 0)
 	{
 		bson_set_error(error, MONGOC_ERROR_STREAM,

@@ -7,8 +7,9 @@
  * a session whether its collection exists, and names a similar one.  A scan
  * that has read documents warns if none of them has a field that holds the
  * points of a needed column.  If it needs only the time or the number of
- * points, any such field will do.  A column without slots may be optional, so
- * the scan warns of it only if many documents lack its field.
+ * points, any such field will do.  A column of documents may be optional, so
+ * the scan warns of it only if many documents lack its field.  A column that a
+ * path names as a slot has no field.
  *
  * Documents that are read by the outline of another one have the same fields.
  * The documents of a condition may lack a field that others have, so nothing
@@ -51,7 +52,7 @@ container_of(const MtsBucket *bucket, int output)
 	return bucket->table->layout.columns[column].container;
 }
 
-/* Look for the fields of needed columns without slots. */
+/* Look for the fields of needed columns of documents. */
 static void
 find_fields(const MtsBucket *bucket)
 {

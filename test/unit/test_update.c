@@ -110,15 +110,32 @@ static const WriteCase pipelines[] = {
 	 NULL,
 	 "{'writes': [{'put': [1], 'v': 5}], 'attributes': {'tags.room': '$5'},"
 	 " 'lows': {'first': 1}, 'highs': {'b.last': 2}}",
-	 "[{$set: {'tags.room': {$cond: [{$eq: [{$type: ['$a.v']}, 'missing']},"
-	 " {$literal: '$5'}, '$tags.room']},"
-	 " _id: {$switch: {branches: ["
-	 "{case: {$not: [{$in: [{$type: ['$tags']}, ['object', 'missing']]}]},"
-	 " then: {field: {$literal: 'tags'}, type: {$type: ['$tags']}, row: {$literal: {room: '$5'}}}}],"
-	 " default: '$_id'}},"
-	 " first: {$min: ['$first', {$literal: 1}]},"
+	 "[{$set: {tags: {$cond: [{$eq: [{$type: ['$a.v']}, 'missing']},"
+	 " {$cond: [{$in: [{$type: ['$tags']}, ['object', 'missing']]},"
+	 " {$mergeObjects: ['$tags', {room: {$literal: '$5'}}]}, '$tags']},"
+	 " '$tags']}}},"
+	 " {$set: {first: {$min: ['$first', {$literal: 1}]},"
 	 " 'b.last': {$max: ['$b.last', {$literal: 2}]},"
 	 " 'a.v.1': {$literal: 5}}}]"},
+	{"attributes of a subdocument that are left out are those of a new bucket",
+	 {{"ts"}, {"v", "v.{second}"}},
+	 NULL,
+	 "{'writes': [{'put': [1], 'v': 5}], 'agree': true,"
+	 " 'attributes': {'qc.a.by': null, 'qc.flag': 1, 'qc.a.at': null}}",
+	 "[{$set: {qc: {$cond: [{$eq: [{$type: ['$v']}, 'missing']},"
+	 " {$cond: [{$in: [{$type: ['$qc']}, ['object', 'missing']]},"
+	 " {$mergeObjects: ['$qc', {a: "
+	 "{$cond: [{$in: [{$type: ['$qc.a']}, ['object', 'missing']]},"
+	 " {$mergeObjects: ['$qc.a', {by: {$literal: null}, at: {$literal: null}}]},"
+	 " '$qc.a']}}]}, '$qc']}, '$qc']}}},"
+	 " {$set: {'qc.flag': {$ifNull: ['$qc.flag', {$literal: 1}]},"
+	 " _id: {$switch: {branches: ["
+	 "{case: {$not: [{$in: [{$type: ['$qc']}, ['object', 'missing', 'null']]}]},"
+	 " then: {field: {$literal: 'qc'}, type: {$type: ['$qc']}, row: {$literal: {flag: 1}}}}, "
+	 "{case: {$not: [{$in: [{$ifNull: ['$qc.flag', null]}, [null, {$literal: 1}]]}]},"
+	 " then: {field: {$literal: 'qc.flag'}, bucket: '$qc.flag', row: {$literal: 1}}}],"
+	 " default: '$_id'}},"
+	 " 'v.1': {$literal: 5}}}]"},
 	{"attributes that are given must agree, or are set",
 	 {{"ts"}, {"v", "v.{second}"}},
 	 NULL,
@@ -128,7 +145,7 @@ static const WriteCase pipelines[] = {
 	 " fw: {$cond: [{$eq: [{$type: ['$v']}, 'missing']}, {$literal: null}, '$fw']},"
 	 " n: {$ifNull: ['$n', {$literal: 3}]},"
 	 " _id: {$switch: {branches: ["
-	 "{case: {$not: [{$in: [{$type: ['$tags']}, ['object', 'missing']]}]},"
+	 "{case: {$not: [{$in: [{$type: ['$tags']}, ['object', 'missing', 'null']]}]},"
 	 " then: {field: {$literal: 'tags'}, type: {$type: ['$tags']}, row: {$literal: {room: '$5'}}}}, "
 	 "{case: {$not: [{$in: [{$ifNull: ['$tags.room', null]}, [null, {$literal: '$5'}]]}]},"
 	 " then: {field: {$literal: 'tags.room'}, bucket: '$tags.room', row: {$literal: '$5'}}}, "

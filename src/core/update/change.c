@@ -7,9 +7,12 @@
 
 #include <string.h>
 
-/* Tell whether two fields share the first depth + 1 names of their paths. */
-static bool
-share(const MtsFieldValue *a, const MtsFieldValue *b, int depth)
+/*
+ * mts_change_share
+ *		Tell whether two fields share the first depth + 1 names of their paths.
+ */
+bool
+mts_change_share(const MtsFieldValue *a, const MtsFieldValue *b, int depth)
 {
 	if (a->nsteps <= depth || b->nsteps <= depth)
 		return false;
@@ -31,10 +34,10 @@ append_fields(const MtsFieldValue *fields, int n, const MtsFieldValue *prefix,
 		bool is_first = true;
 		bson_t child;
 
-		if (depth > 0 && !share(field, prefix, depth - 1))
+		if (depth > 0 && !mts_change_share(field, prefix, depth - 1))
 			continue;
 		for (int j = 0; j < i; j++)
-			is_first &= !share(field, &fields[j], depth);
+			is_first &= !mts_change_share(field, &fields[j], depth);
 		if (!is_first)
 			continue;
 		if (field->nsteps == depth + 1)

@@ -65,6 +65,8 @@ typedef struct MtsBucketChange
 	MtsFields sums;        /* increments of counters */
 } MtsBucketChange;
 
+extern bool mts_change_share(const MtsFieldValue *a, const MtsFieldValue *b,
+							 int depth);
 extern void mts_change_compose(const MtsFieldValue *fields, int n,
 							   bson_t *doc);
 extern void mts_change_append_fields(MtsFields fields, bson_t *doc);

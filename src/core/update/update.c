@@ -437,8 +437,9 @@ append_arrays(const MtsBucketChange *bucket, int index, int level, bson_t *set)
 
 /*
  * Append a branch for each field that contains an attribute, which says what a
- * bucket has there instead of a subdocument: $set would replace it.  checked
- * has the fields that have a branch.
+ * bucket has there instead of a subdocument: $set would replace it.  It may
+ * replace null, which holds nothing.  checked has the fields that have a
+ * branch.
  */
 static void
 append_parent_checks(const MtsBucketChange *bucket,
@@ -467,7 +468,7 @@ append_parent_checks(const MtsBucketChange *bucket,
 			mts_template_append(&difference, "row", "{$literal: %o}", &row);
 			mts_template_push(branches,
 							  "{case: {$not: [{$in: [{$type: ['$%s']},"
-							  " ['object', 'missing']]}]}, then: %o}",
+							  " ['object', 'missing', 'null']]}]}, then: %o}",
 							  path, &difference);
 		}
 		bson_destroy(&row);
@@ -511,9 +512,10 @@ append_attribute_check(const MtsBucketChange *bucket, bson_t *set)
 	{
 		const MtsFieldValue *attribute = &bucket->attributes.items[i];
 
+		if (!must_agree(bucket, attribute))
+			continue;
 		append_parent_checks(bucket, attribute, &checked, &branches);
-		if (must_agree(bucket, attribute))
-			append_value_check(bucket, attribute, &branches);
+		append_value_check(bucket, attribute, &branches);
 	}
 	if (!bson_empty(&branches))
 		mts_template_append(set, "_id",
@@ -523,21 +525,99 @@ append_attribute_check(const MtsBucketChange *bucket, bson_t *set)
 	bson_destroy(&branches);
 }
 
+/* Write the path of the field that holds all points: a bucket has it. */
+static void
+write_holder(const MtsLayout *layout, char holder[MTS_MAX_PATH])
+{
+	const MtsPath *path = layout->containers[0].path;
+
+	mts_path_dotted(path->steps, mts_path_leading_names(path), holder,
+					MTS_MAX_PATH);
+}
+
+/*
+ * Append the value of the field at the first n names of an attribute's path,
+ * in a new bucket: all attributes in it that need not agree are added to what
+ * it has.  A parent that is not a subdocument stays as it is.
+ */
+static void
+append_new_value(const MtsBucketChange *bucket, const MtsFieldValue *attribute,
+				 int n, bson_t *parent, const char *key)
+{
+	const MtsFields *all = &bucket->attributes;
+	bson_t fields = BSON_INITIALIZER;
+	char path[MTS_MAX_PATH];
+
+	if (n == attribute->nsteps)
+	{
+		mts_template_append(parent, key, "{$literal: %v}", attribute->value);
+		return;
+	}
+	for (int i = 0; i < all->n; i++)
+	{
+		const MtsFieldValue *item = &all->items[i];
+
+		if (!must_agree(bucket, item) &&
+			mts_change_share(item, attribute, n - 1) &&
+			!bson_has_field(&fields, item->steps[n].name))
+			append_new_value(bucket, item, n + 1, &fields,
+							 item->steps[n].name);
+	}
+	mts_path_dotted(attribute->steps, n, path, sizeof(path));
+	mts_template_append(
+		parent, key,
+		"{$cond: [{$in: [{$type: ['$%s']}, ['object', 'missing']]},"
+		" {$mergeObjects: ['$%s', %o]}, '$%s']}",
+		path, path, &fields, path);
+	bson_destroy(&fields);
+}
+
+/*
+ * Append a stage that sets the attributes in subdocuments that need not agree,
+ * if the bucket is new: its holder is missing.  It sets whole subdocuments,
+ * because $set of a path in one that is missing would make it.
+ */
+static void
+append_new_subdocuments(const MtsBucketChange *bucket, bson_t *pipeline)
+{
+	bson_t set = BSON_INITIALIZER;
+	char holder[MTS_MAX_PATH];
+
+	write_holder(bucket->layout, holder);
+	for (int i = 0; i < bucket->attributes.n; i++)
+	{
+		const MtsFieldValue *attribute = &bucket->attributes.items[i];
+		const char *name = attribute->steps[0].name;
+		bson_t value = BSON_INITIALIZER;
+
+		if (attribute->nsteps > 1 && !must_agree(bucket, attribute) &&
+			!bson_has_field(&set, name))
+		{
+			append_new_value(bucket, attribute, 1, &value, "");
+			mts_template_append(
+				&set, name,
+				"{$cond: [{$eq: [{$type: ['$%s']}, 'missing']}, %b, '$%s']}",
+				holder, &value, name);
+		}
+		bson_destroy(&value);
+	}
+	if (!bson_empty(&set))
+		mts_template_push(pipeline, "{$set: %o}", &set);
+	bson_destroy(&set);
+}
+
 /*
  * Append the attributes.  One that must agree is set unless the bucket has it.
- * The others are set only if the container is missing, because the bucket is
- * new then; otherwise they stay as they are stored.
+ * The others are set only in a new bucket, whose holder is missing; those in
+ * subdocuments have been set.
  */
 static void
 append_attributes(const MtsBucketChange *bucket, bson_t *set)
 {
-	const MtsContainer *container = &bucket->layout->containers[0];
 	char holder[MTS_MAX_PATH];
 	char path[MTS_MAX_PATH];
 
-	mts_path_dotted(container->path->steps,
-					mts_path_leading_names(container->path), holder,
-					sizeof(holder));
+	write_holder(bucket->layout, holder);
 	for (int i = 0; i < bucket->attributes.n; i++)
 	{
 		const MtsFieldValue *attribute = &bucket->attributes.items[i];
@@ -548,7 +628,7 @@ append_attributes(const MtsBucketChange *bucket, bson_t *set)
 			mts_template_append(set, path,
 								"{$ifNull: ['$%s', {$literal: %v}]}", path,
 								attribute->value);
-		else
+		else if (attribute->nsteps == 1)
 			mts_template_append(
 				set, path,
 				"{$cond: [{$eq: [{$type: ['$%s']}, 'missing']},"
@@ -588,6 +668,7 @@ mts_update_pipeline(const MtsBucketChange *bucket, bson_t *pipeline)
 	int array = mts_change_array_level(bucket->layout);
 	bson_t set = BSON_INITIALIZER;
 
+	append_new_subdocuments(bucket, pipeline);
 	append_attributes(bucket, &set);
 	append_extremes("$min", bucket->lows, &set);
 	append_extremes("$max", bucket->highs, &set);
