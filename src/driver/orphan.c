@@ -7,6 +7,7 @@
  */
 #include "driver/orphan.h"
 
+#include "core/bson/bson.h"
 #include "driver/command.h"
 
 typedef struct Orphan
