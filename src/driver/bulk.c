@@ -34,8 +34,12 @@
  * server writes.  The writes are a queue of commands, in parts: one
  * transaction, or plain writes.  The beginning sends the first part, as far as
  * that may be under way at once.  The end receives the replies, decides what
- * is sent again, and sends the rest, until nothing is left.  If each write of
- * a transaction is done or refused, its commit follows the commands at once.
+ * is sent again, and sends the rest, until nothing is left.  Nothing is sent
+ * or received in between.  Writes of PostgreSQL's transaction, and those that
+ * begin while others of the connection are under way, are done by the
+ * beginning.  If all commands of a transaction could be sent at once, and each
+ * of its writes can only be done or refused, the commit follows before the
+ * replies.
  */
 #include "driver/bulk.h"
 
@@ -484,6 +488,9 @@ record_refusals(MtsRound *round, MtsOp *const *ops, int n, const bson_t *reply,
 	bson_iter_t elements;
 	bool all_are_named = true;
 
+	/* the command may have been sent before, with another reply */
+	for (int i = 0; i < n; i++)
+		ops[i]->refusal = NULL;
 	if (!find_array(reply, "writeErrors", &elements))
 		return true;
 	while (bson_iter_next(&elements))
@@ -852,7 +859,7 @@ finish_plain(MtsRound *round)
 
 		if (are_done && last->is_done)
 			return;
-		/* the time to wait for an election begins with each failure */
+		/* the time to wait for an election begins anew with other commands */
 		if (are_done)
 			begin_attempt(round);
 		select_server(round);

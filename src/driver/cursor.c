@@ -16,8 +16,9 @@
  * the reply has arrived.
  *
  * The bytes of a batch are in a buffer of the cursor, where its documents are
- * decoded.  Meanwhile the server makes the next batch.  If that one is lost,
- * its cursor fails, since the server has left it behind.
+ * decoded.  Once batches have stopped growing, and come soon, the server makes
+ * the next one meanwhile.  If a batch that was asked for is lost, its cursor
+ * fails, since the server has gone past it.
  */
 #include "driver/cursor.h"
 
@@ -71,7 +72,7 @@ struct MtsCursor
 	int xact_starts;       /* when it was opened */
 	MtsAttempt attempt;    /* to get the first document */
 	bool is_open;          /* the command has been answered */
-	bool has_begun;        /* it has returned a document */
+	bool has_begun;        /* it has returned a document, or the end */
 	bool has_ended;        /* the server has no more */
 	int64 *round_trips;    /* the caller's counter, or NULL */
 
@@ -183,6 +184,20 @@ begin_batch(MtsCursor *cursor, bson_error_t *error)
 /* ---- Closing ------------------------------------------------------------ */
 
 /*
+ * Make the attempt of a command of a cursor: a read, which has no write
+ * concern, even if the rows are read in order to change them.
+ */
+static MtsAttempt
+make_attempt(const MtsCursor *cursor)
+{
+	MtsAttempt attempt = cursor->attempt;
+
+	attempt.is_write = false;
+	attempt.in_transaction = cursor->xact != NULL;
+	return attempt;
+}
+
+/*
  * Make the command that closes a cursor on its server; NULL if the server has
  * closed it with its transaction.
  */
@@ -210,14 +225,14 @@ static bool
 close_on_server(MtsCursor *cursor)
 {
 	MtsConnection *connection = cursor->connection;
+	MtsAttempt attempt = make_attempt(cursor);
 	bson_t *command = cursor->id != 0 ? make_kill(cursor) : NULL;
 	bool ok = !connection->invalid;
 
 	if (!command)
 		return ok;
 	connection->wait.deadline = mts_wait_expiry(MTS_CLOSE_TIME / 1000);
-	ok = ok &&
-		 mts_command_send_only(&cursor->attempt, cursor->database, command);
+	ok = ok && mts_command_send_only(&attempt, cursor->database, command);
 	if (mts_connection_clear_deadline(connection))
 		connection->invalid = true;
 	if (!ok)
@@ -239,20 +254,6 @@ take_ticket(MtsCursor *cursor)
 		dlist_delete(&cursor->awaited);
 	cursor->is_awaited = false;
 	return ticket;
-}
-
-/*
- * Make the attempt of a command of a cursor: a read, which has no write
- * concern, even if the rows are read in order to change them.
- */
-static MtsAttempt
-make_attempt(const MtsCursor *cursor)
-{
-	MtsAttempt attempt = cursor->attempt;
-
-	attempt.is_write = false;
-	attempt.in_transaction = cursor->xact != NULL;
-	return attempt;
 }
 
 /*
@@ -1260,7 +1261,7 @@ mts_cursor_list_names(MtsConnection *connection, const char *database,
 {
 	MtsCursor *cursor = make_name_cursor(connection, database, filter);
 	List *names;
-	bson_error_t error;
+	bson_error_t error = {0};
 	bool ok;
 
 	do
