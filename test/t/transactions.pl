@@ -415,7 +415,7 @@ foreach my $server (qw(direct plain))
 ($out, $err) = session_query($session, q{INSERT INTO parted_direct
 	SELECT timestamptz '2021-01-01Z' + b * interval '1 s', k, 1 / CASE WHEN k = 'c' THEN 0 ELSE 1 END
 	  FROM unnest(ARRAY['a', 'b', 'c']) k, generate_series(1, 100) b});
-like($err, qr/division by zero.*DETAIL:  100 points stay stored\.  Whether 100 points were stored is not known\.$/ms,
+like($err, qr/DETAIL:  100 points stay stored\.  Whether 100 points were stored is not known\.$/m,
 	'an error warns of the writes that are under way, too');
 
 # ---- Cancels --------------------------------------------------------------
