@@ -640,6 +640,12 @@ CALL put('indexed', :'documents');
 CALL put('decided', :'documents');
 SELECT mongo_ts_command('import', '{"createIndexes": "indexed", "indexes": [{"key": {"device": 1}, "name": "i"}]}')->'ok' AS ok;
 SELECT mongo_ts_command('import', '{"createIndexes": "decided", "indexes": [{"key": {"device": 1, "serial": 1, "hour": 1}, "name": "i", "unique": true}]}')->'ok' AS ok;
+-- A unique index also decides which field is the time.
+SELECT json_agg(json_build_object('installed', instant('2020-01-01Z'::timestamptz + s * interval '1 day'), 'meter', 'M' || s,
+    'day', instant('2024-03-01Z'::timestamptz + d * interval '1 day'), 'kwh', (SELECT json_object_agg(h, h + s) FROM generate_series(0, 23) h))) AS documents
+  FROM generate_series(0, 1) d, generate_series(1, 15) s \gset
+CALL put('meters', :'documents');
+SELECT mongo_ts_command('import', '{"createIndexes": "meters", "indexes": [{"key": {"meter": 1, "day": 1}, "name": "i", "unique": true}]}')->'ok' AS ok;
 IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO identified OPTIONS (updatable 'true', time_column 'ts', "case" 'lower');
 \d identified.*
 SELECT mongo_ts_create_index('identified.mongoose');

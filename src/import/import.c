@@ -53,10 +53,11 @@ static void
 add_read_only(const MtsImport *import, const MtsInferred *table,
 			  const char *name, StringInfo detail, StringInfo hint)
 {
+	bool is_in_id = !table->readonly && mts_import_is_in_id(table);
 	const char *reason =
 		table->readonly ? mts_import_text(table->readonly)
-		: mts_import_is_in_id(table)
-			? "An INSERT writes the whole _id, of the columns' fields in the columns' order. Samples do not show that each _id has these fields in this order."
+		: is_in_id
+			? "An INSERT writes the whole _id, of the columns' fields in the columns' order, and samples do not show that each _id has these fields in this order."
 			: NULL;
 
 	if (table->message[0] || detail->len > 0)
@@ -74,6 +75,12 @@ add_read_only(const MtsImport *import, const MtsInferred *table,
 				table->max_points > 0 ? " after you have checked the keys"
 									  : "",
 				quote_literal_cstr(name), name));
+	if (is_in_id)
+		append(
+			hint, "\n",
+			psprintf(
+				"If each _id has these fields in this order, run: ALTER FOREIGN TABLE %s OPTIONS (SET updatable 'true');",
+				name));
 }
 
 /* Name the function that shows the alternatives, if it reads the database. */

@@ -1116,13 +1116,13 @@ check_index(Check *check, const MtsCollections *collections)
 		must_be_unique ? "there is no unique index" : "there is no index",
 		fields.data, check->documents,
 		psprintf(
-			"Use SELECT mongo_ts_create_index(%s);%s",
-			quote_literal_cstr(mts_table_name(check->table->relid)),
+			"%sUse SELECT mongo_ts_create_index(%s);",
 			must_be_unique
 				? psprintf(
-					  "  An INSERT writes an ObjectId as _id, and not text such as %s.  Only a unique index prevents a second document for the same time and keys.",
+					  "An INSERT writes an ObjectId as _id, and not text such as %s.  Only a unique index prevents a second document for the same time and keys.  ",
 					  check->text_id)
-				: ""));
+				: "",
+			quote_literal_cstr(mts_table_name(check->table->relid))));
 }
 
 /* ---- The sample --------------------------------------------------------- */

@@ -6,6 +6,13 @@
  * Included by test_holdouts.c only.
  */
 /* clang-format off */
+/* which of several times is that of the document */
+	{KEYED, "hours with the time of their first value", "t",
+	 "(20 1h: (=a b c: {firstAt: @f, sensor: '%k', hour: @, t: {(* 1m 30%: %n: ~)}}))"},
+	{KEYED, "days of meters with the date of installation", "kwh",
+	 "(9 1d: (=a b c d e f g h i j k l: {installed: @k, meter: '%k', day: @, kwh: {(* 1h: %h: ~)}}))"},
+	{KEYED, "minutes of documents that also have the hour", "v",
+	 "(3 1h: (* 1m: {hour: '%Y-%m-%dT%H:00:00Z', room: 'hall', at: @, v: {(* 1s: %c: ~)}}))"},
 /* what tells the documents of a time apart */
 	{KEYED, "futures by expiry", "p",
 	 "(40 1d: (=a b c: {day: @, expiry: @k, p: {(* 1h: %h: ~)}}))"},

@@ -198,7 +198,7 @@ is_natural_key(const MtsInfer *infer, int node)
 /*
  * How well a field is the time of documents, best first: all documents have
  * it, it has the name of the column, it is not named after the storing, and it
- * is not a number
+ * is not a number.  Of others, the one that differs in most documents is it.
  */
 static int
 rank_time(const MtsInfer *infer, const MtsTimeField *field)
@@ -225,7 +225,9 @@ choose_time(const MtsInfer *infer)
 		if (infer->hints->time
 				? !time &&
 					  mts_column_is_in(infer, field->node, infer->hints->time)
-				: !time || rank_time(infer, field) < rank_time(infer, time))
+				: !time || rank_time(infer, field) < rank_time(infer, time) ||
+					  (rank_time(infer, field) == rank_time(infer, time) &&
+					   field->distinct > time->distinct))
 			time = field;
 	}
 	return time;

@@ -42,6 +42,10 @@ typedef struct MtsTimeField
 	MtsTime *times;       /* of each sample, MTS_TIME_MIN where it is absent */
 	int present;          /* samples that have it */
 	int distinct;         /* different times */
+	int told;             /* samples that it tells apart, with the fields that
+						   * may be keys */
+	int nindexes;         /* that have it with other fields, unique ones first */
+	MtsTime least;        /* the first time */
 	MtsTime gap;          /* the least distance between two of them */
 	int64_t distance;     /* divides all distances; 0 for fewer than 3 times */
 	int unit;             /* the coarsest that all times begin */
@@ -217,6 +221,7 @@ extern MtsInferColumn *mts_column_add(MtsInfer *infer, int node, MtsRole role);
 extern int mts_key_declare(MtsInfer *infer, const MtsTime *starts,
 						   const MtsTime *ends);
 extern void mts_key_choose_meta(MtsInfer *infer);
+extern void mts_key_weigh_times(MtsInfer *infer);
 
 /* declare.c */
 extern void mts_declare_points(MtsInfer *infer);

@@ -56,6 +56,9 @@ typedef struct Choice
 /* An index that has the time of buckets says more than all others. */
 #define TIMED_INDEX 1000
 
+/* A unique index says more than all others. */
+#define UNIQUE_INDEX 1000
+
 /* In fewer samples, identifiers need not repeat. */
 #define MIN_REPEATED 10
 
@@ -638,5 +641,58 @@ mts_key_choose_meta(MtsInfer *infer)
 			!choice.items[j++].is_chosen)
 			result->columns[i].role = MTS_ROLE_ATTRIBUTE;
 	infer->host->release(none.hashes);
+	end_choice(&choice);
+}
+
+/* Whether a field of documents is a time */
+static bool
+is_time(const MtsInfer *infer, int node)
+{
+	for (int i = 0; i < infer->nfields; i++)
+		if (infer->fields[i].node == node)
+			return true;
+	return false;
+}
+
+/*
+ * mts_key_weigh_times
+ *		Measure how well each field that is a time tells the samples apart.
+ *
+ * The time of buckets does so, with the fields that may be keys.  A time that
+ * is constant in a series does not, nor does the hour of documents of minutes.
+ */
+void
+mts_key_weigh_times(MtsInfer *infer)
+{
+	MtsLeaves leaves;
+	Choice choice;
+	int alike;
+
+	mts_column_leaves(infer, 0, &leaves);
+	choice = begin_choice(infer, leaves.n, NULL, NULL);
+	for (int i = 0; i < leaves.n; i++)
+		if (!is_time(infer, leaves.nodes[i]))
+			add_candidate(&choice, leaves.nodes[i]);
+	for (int i = 0; i < choice.n; i++)
+		set_chosen(&choice, &choice.items[i],
+				   choice.items[i].class <= IS_FLAG);
+	for (int i = 0; i < infer->nfields; i++)
+	{
+		MtsTimeField *field = &infer->fields[i];
+		char path[MTS_MAX_PATH];
+
+		for (int j = 0; j < infer->nsamples; j++)
+			choice.whole[j] = (uint64_t) field->times[j];
+		field->told = count_pairs(&choice, choice.base, choice.whole, &alike);
+		for (int j = 0; j < infer->hints->nindexes; j++)
+		{
+			const MtsInferIndex *index = &infer->hints->indexes[j];
+
+			if (mts_remark_dotted(infer, field->node, path) &&
+				is_in_index(index, path) &&
+				(index->is_unique || index->nfields > 1))
+				field->nindexes += index->is_unique ? UNIQUE_INDEX : 1;
+		}
+	}
 	end_choice(&choice);
 }

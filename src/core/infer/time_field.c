@@ -420,6 +420,7 @@ measure_times(const MtsInfer *infer, MtsTimeField *field, MtsTime *sorted)
 	qsort(sorted, n, sizeof(MtsTime), compare_times);
 	field->present = n;
 	field->distinct = n > 0;
+	field->least = n > 0 ? sorted[0] : MTS_TIME_MAX;
 	field->gap = MTS_TIME_MAX;
 	for (int i = 1; i < n; i++)
 	{
@@ -519,18 +520,27 @@ format_rank(const MtsTimeField *field)
 													 : 1;
 }
 
-/* Fields that more documents have, and that differ in most, come first. */
+/*
+ * The time of buckets comes first: more documents have it, indexes have it, it
+ * tells more documents apart, it begins longer units, and it is the earlier
+ * one of a start and an end.
+ */
 static int
 compare_fields(const void *x, const void *y)
 {
 	const MtsTimeField *a = x, *b = y;
 
-	int order[] = {b->present - a->present, b->distinct - a->distinct,
-				   a->unit - b->unit, format_rank(a) - format_rank(b),
+	int order[] = {b->present - a->present,
+				   b->nindexes - a->nindexes,
+				   b->told - a->told,
+				   a->unit - b->unit,
+				   b->distinct - a->distinct,
+				   format_rank(a) - format_rank(b),
+				   (a->least > b->least) - (a->least < b->least),
 				   a->node - b->node};
 	int i = 0;
 
-	while (i < 4 && order[i] == 0)
+	while (i < 7 && order[i] == 0)
 		i++;
 	return order[i];
 }
@@ -560,6 +570,8 @@ mts_time_field_find_fields(MtsInfer *infer)
 		find_unit(infer, field);
 		infer->nfields++;
 	}
+	if (infer->nfields > 1)
+		mts_key_weigh_times(infer);
 	qsort(infer->fields, infer->nfields, sizeof(MtsTimeField), compare_fields);
 	if (infer->nfields > MAX_FIELDS)
 		infer->nfields = MAX_FIELDS;
