@@ -204,7 +204,7 @@ mts_bucket_new(MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw bucket",
 							  ALLOCSET_DEFAULT_SIZES);
 	mts_unfold_init(&bucket->unfold, layout, NULL, &bucket->arena);
-	bucket->rows = bucket->next_batch = new_batch_of_rows(bucket);
+	bucket->next_batch = MTS_BATCH_OF_ROWS;
 	return bucket;
 }
 
@@ -261,7 +261,7 @@ mts_bucket_read_series(MtsBucket *bucket, const bool *is_value,
 	bucket->series = new_batch(bucket, is_value, is_key, types);
 	if (!bucket->series)
 		return false;
-	bucket->next_batch = bucket->series;
+	bucket->next_batch = MTS_BATCH_OF_SERIES;
 	bucket->reads_documents = is_flat;
 	bucket->series->needs_time =
 		mts_bucket_output(bucket, layout->time_column) != NULL;
@@ -814,6 +814,26 @@ is_worthwhile(const MtsBucket *bucket)
 			bucket->batch->n >= LEAST_POINTS * bucket->batch->nseries);
 }
 
+/* The batch that reads the next bucket, or NULL; that of rows is made late. */
+static MtsBatch *
+next_batch(MtsBucket *bucket)
+{
+	MemoryContext old;
+
+	if (bucket->next_batch == MTS_BATCH_OF_SERIES)
+		return bucket->series;
+	if (bucket->next_batch == MTS_BATCH_NONE)
+		return NULL;
+	if (!bucket->has_rows)
+	{
+		old = MemoryContextSwitchTo(GetMemoryChunkContext(bucket));
+		bucket->rows = new_batch_of_rows(bucket);
+		bucket->has_rows = true;
+		MemoryContextSwitchTo(old);
+	}
+	return bucket->rows;
+}
+
 /*
  * Read all points of the bucket at once, or prepare to unfold it.  Series that
  * are read often in vain are given up, and then columns.
@@ -822,7 +842,7 @@ static void
 choose_reader(MtsBucket *bucket)
 {
 	bucket->reader = MTS_READER_POINTS;
-	bucket->batch = bucket->next_batch;
+	bucket->batch = next_batch(bucket);
 	bucket->next_of_batch = 0;
 	bucket->current_series = -1;
 	if (bucket->batch)
@@ -841,8 +861,9 @@ choose_reader(MtsBucket *bucket)
 	}
 	if (bucket->failures == MAX_FAILURES)
 	{
-		bucket->next_batch =
-			bucket->batch == bucket->series ? bucket->rows : NULL;
+		bucket->next_batch = bucket->next_batch == MTS_BATCH_OF_SERIES
+								 ? MTS_BATCH_OF_ROWS
+								 : MTS_BATCH_NONE;
 		bucket->failures = 0;
 	}
 	if (bucket->reader == MTS_READER_POINTS)

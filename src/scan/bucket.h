@@ -43,6 +43,14 @@ typedef struct MtsOutput
 	bool was_found; /* a document had its field, or this is not looked for */
 } MtsOutput;
 
+/* The batch that reads the points of a bucket */
+typedef enum MtsBatchKind
+{
+	MTS_BATCH_NONE, /* they are read one by one */
+	MTS_BATCH_OF_ROWS,
+	MTS_BATCH_OF_SERIES
+} MtsBatchKind;
+
 typedef struct MtsBucket
 {
 	MtsTable *table;
@@ -53,13 +61,14 @@ typedef struct MtsBucket
 	MtsRowIds *row_ids;    /* identifies rows to be changed; or NULL */
 	MemoryContext context; /* of the current bucket's own values */
 	MemoryContext row_context;
-	MtsBatch *rows;       /* reads the columns of rows; or NULL */
-	MtsBatch *series;     /* those of an aggregation, by series; or NULL */
-	MtsBatch *next_batch; /* which of these reads the next buckets */
-	bool reads_documents; /* series are of documents, which follow a row */
-	List *conditions;     /* of points that are read by columns */
-	bool has_warned;      /* of what is invalid */
-	bool hides_values;    /* the user may not see what is invalid */
+	MtsBatch *rows;   /* reads the columns of rows; NULL if there are none */
+	bool has_rows;    /* rows is made, if it can be */
+	MtsBatch *series; /* those of an aggregation, by series; or NULL */
+	MtsBatchKind next_batch; /* which of these reads the next buckets */
+	bool reads_documents;    /* series are of documents, which follow a row */
+	List *conditions;        /* of points that are read by columns */
+	bool has_warned;         /* of what is invalid */
+	bool hides_values;       /* the user may not see what is invalid */
 
 	/* is called for what is invalid, instead of an error or a warning; or
 	 * NULL */

@@ -213,7 +213,7 @@ mts_scan_set_filter(MtsScan *scan, const bson_t *filter)
 	/* the scan of the statement has warned already */
 	scan->bucket->has_warned = true;
 	/* the changes are found by their slots */
-	scan->bucket->next_batch = NULL;
+	scan->bucket->next_batch = MTS_BATCH_NONE;
 }
 
 /*
