@@ -8,7 +8,7 @@
 /* clang-format off */
 /* which of several times is that of the document */
 	{KEYED, "hours with the time of their first value", "t",
-	 "(20 1h: (=a b c: {firstAt: @f, sensor: '%k', hour: @, t: {(* 1m 30%: %n: ~)}}))"},
+	 "(20 1h: (=a b c: {firstAt: @f, sensor: '%k', hour: @, t: {(* 1m 90%: %n: ~)}}))"},
 	{KEYED, "days of meters with the date of installation", "kwh",
 	 "(9 1d: (=a b c d e f g h i j k l: {installed: @k, meter: '%k', day: @, kwh: {(* 1h: %h: ~)}}))"},
 	{KEYED, "minutes of documents that also have the hour", "v",

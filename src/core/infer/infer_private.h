@@ -42,9 +42,8 @@ typedef struct MtsTimeField
 	MtsTime *times;       /* of each sample, MTS_TIME_MIN where it is absent */
 	int present;          /* samples that have it */
 	int distinct;         /* different times */
-	int told;             /* samples that it tells apart, with the fields that
-						   * may be keys */
-	int nindexes;         /* that have it with other fields, unique ones first */
+	int told;             /* samples that it and possible keys tell apart */
+	int nindexes;         /* that have it; a unique one counts more */
 	MtsTime least;        /* the first time */
 	MtsTime gap;          /* the least distance between two of them */
 	int64_t distance;     /* divides all distances; 0 for fewer than 3 times */
