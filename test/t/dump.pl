@@ -22,7 +22,7 @@ my $odd = q{E'o''d"d \\\\n 100%% é\n\t; x'};
 my $odd_path = $odd =~ s/(\\\\)/$1$1/r;
 
 create_server($node, 'mongo', $ENV{MONGODB_URI},
-	"database 'mts_dump', keep_connections 'true', fetch_size '50', batch_size '100', updatable 'true', truncatable 'true', native_buckets 'auto', transactions 'batch', consistency 'none', comment '%a %%'");
+	"database 'mts_dump', keep_connections 'true', fetch_size '50', batch_size '100', updatable 'true', truncatable 'true', native_buckets 'auto', transactions 'batch', consistency 'none', comment '%a %%', async_capable 'true'");
 create_server($node, 'data', $ENV{MONGODB_URI}, q{database 'mts_dump_data'});
 $node->safe_psql('postgres', <<"END");
 	SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}');
@@ -52,7 +52,7 @@ $node->safe_psql('postgres', <<"END");
 	CREATE FOREIGN TABLE rolling (
 		ts timestamptz, v float8 OPTIONS (field 'v.{minute}')
 	) SERVER mongo OPTIONS (collection '%Y_rolling%%_%m', database 'mts_dump', slot_clock 'local',
-		assume_write_once 'true', fetch_size '7', batch_size '11', updatable 'true', truncatable 'true', native_buckets 'auto', transactions 'none', consistency 'statement');
+		assume_write_once 'true', fetch_size '7', batch_size '11', updatable 'true', truncatable 'true', native_buckets 'auto', transactions 'none', consistency 'statement', async_capable 'false');
 
 	CREATE TABLE parts (
 		ts     timestamptz NOT NULL,
