@@ -65,18 +65,20 @@ sub insert_select
 		  . ($keep ? ' ON CONFLICT DO NOTHING' : '') };
 }
 
-# Give the bucket of a point another attribute than it has, which is an error.
+# Give the bucket of a point another attribute than it has, which is an error
+# unless the point is to be kept.
 sub disagree
 {
 	my ($layout) = @_;
 	my $attribute = $layout->{attribute} or return;
 	my $names = join(', ', names($layout));
 	my $given = $names =~ s/\b$attribute->[0]\b/$attribute->[0] || 'x'/r;
+	my $keep = chance(0.2);
 
-	return { sql => "INSERT INTO side.$layout->{name} ($names) SELECT $given "
+	return { keep => $keep, sql => "INSERT INTO side.$layout->{name} ($names) SELECT $given "
 		  . "FROM l.$layout->{name} WHERE $attribute->[0] IS NOT NULL AND "
 		  . condition($layout) . " ORDER BY ts LIMIT 1"
-		  . (chance(0.2) ? ' ON CONFLICT DO NOTHING' : '') };
+		  . ($keep ? ' ON CONFLICT DO NOTHING' : '') };
 }
 
 # Subtract the stored values, so that counters become 0.
