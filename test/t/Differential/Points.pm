@@ -428,13 +428,13 @@ sub berlin_months
 
 my @integers = map { [ $_, $_, "{\"\$numberLong\": \"$_\"}",
 		"{\"\$numberDouble\": \"$_\"}" ] } -3, -1, 0, 1, 2, 1000;
+# FerretDB does not find NaN by {$type: 'number'} in an index.
+my $finds_nan = ($ENV{MONGO_TS_SERVER} // '') ne 'ferretdb';
 my @floats = (
 	map({ [ "'$_'::float8", "{\"\$numberDouble\": \"$_\"}" ] }
-		'NaN', 'Infinity', '-Infinity', '-1.5', '0.1', '1e300'),
+		($finds_nan ? 'NaN' : ()), 'Infinity', '-Infinity', '-1.5', '0.1', '1e300'),
 	[ '2', '2', '{"$numberDecimal": "2.0"}' ]);
-# FerretDB does not find NaN by {$type: 'number'} in an index.
-my @nan = ($ENV{MONGO_TS_SERVER} // '') ne 'ferretdb'
-  ? [ "'NaN'::numeric", '{"$numberDecimal": "NaN"}' ] : ();
+my @nan = $finds_nan ? [ "'NaN'::numeric", '{"$numberDecimal": "NaN"}' ] : ();
 my @numerics = (
 	[ '0.1', '{"$numberDecimal": "0.1"}', '{"$numberDouble": "0.1"}' ], @nan,
 	[ '12345678901234567890', '{"$numberDecimal": "12345678901234567890"}' ],
