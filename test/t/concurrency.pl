@@ -225,12 +225,15 @@ sub own_at_once
 	my @sessions = map { session_start($node) } 0 .. SESSIONS;
 	my @counts;
 
-	at_once('mongo.owned', \@sessions, map { <<"END" } 0 .. SESSIONS - 1);
+	# half of the sessions begin with the last bucket; none is done before the
+	# others begin
+	at_once('mongo.owned', \@sessions, map { my $order = $_ % 2 ? 'DESC' : 'ASC'; <<"END" } 0 .. SESSIONS - 1);
 		DO \$\$
 		DECLARE
 			p record;
 		BEGIN
-			FOR p IN ${\points('0, 29', $_)} ORDER BY ts LOOP
+			FOR p IN ${\points('0, 29', $_)} ORDER BY ts $order LOOP
+				PERFORM pg_sleep(0.02);
 				BEGIN
 					INSERT INTO mongo.owned VALUES (p.ts, p.k, p.v, 'session $_');
 					INSERT INTO mongo.acknowledged
