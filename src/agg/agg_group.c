@@ -86,12 +86,11 @@ mts_agg_group_begin_bucket(MtsGroups *groups, MtsTime earliest, MtsTime latest)
 /* ---- Conditions --------------------------------------------------------- */
 
 /*
- * mts_agg_group_bucket_passes
- *		Evaluate the conditions on columns of the bucket, for a number of its
- *		points.
+ * Evaluate the conditions on columns of the bucket, for a number of its
+ * points.
  */
-bool
-mts_agg_group_bucket_passes(MtsGroups *groups, int64 npoints)
+static bool
+bucket_passes(MtsGroups *groups, int64 npoints)
 {
 	if (!groups->is_checked)
 		groups->is_filtered_out =
@@ -110,7 +109,7 @@ mts_agg_group_bucket_passes(MtsGroups *groups, int64 npoints)
 bool
 mts_agg_group_run_passes(MtsGroups *groups, ExprState *filter, int64 npoints)
 {
-	if (!mts_agg_group_bucket_passes(groups, npoints))
+	if (!bucket_passes(groups, npoints))
 		return false;
 	if (ExecQual(filter, groups->econtext))
 		return true;
@@ -298,7 +297,7 @@ has_one_group(MtsGroups *groups)
 MtsBucketGroup
 mts_agg_group_enter_bucket(MtsGroups *groups, int64 npoints)
 {
-	if (!mts_agg_group_bucket_passes(groups, npoints))
+	if (!bucket_passes(groups, npoints))
 		return MTS_BUCKET_FILTERED_OUT;
 	if (!has_one_group(groups))
 		return MTS_BUCKET_UNDECIDED;

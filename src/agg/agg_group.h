@@ -54,7 +54,6 @@ extern MtsGroups *mts_agg_group_new(const MtsAggSpec *spec,
 extern void mts_agg_group_clear(MtsGroups *groups);
 extern void mts_agg_group_begin_bucket(MtsGroups *groups, MtsTime earliest,
 									   MtsTime latest);
-extern bool mts_agg_group_bucket_passes(MtsGroups *groups, int64 npoints);
 extern bool mts_agg_group_run_passes(MtsGroups *groups, ExprState *filter,
 									 int64 npoints);
 extern void mts_agg_group_enter_point(MtsGroups *groups, MtsTime t);

@@ -10,8 +10,8 @@
  *
  *		Finalize Agg -> Grouping Sets -> groups by all keys
  *
- * The empty set has a row even if there is no group.  Then its states are
- * null, as those of a worker without rows are.
+ * The empty set has a row even without groups.  Then its states are null, as
+ * those of a worker without rows are.
  */
 #include "plan/grouping_sets.h"
 

@@ -10,9 +10,9 @@
 
 #include "driver/document.h"
 
-/* mts_part_restrict: copy a part, with an array of terms in addition. */
-MtsPart *
-mts_part_restrict(const MtsPart *part, const bson_t *terms)
+/* Copy a part, with an array of terms in addition. */
+static MtsPart *
+restrict_part(const MtsPart *part, const bson_t *terms)
 {
 	MtsPart *result = palloc(sizeof(MtsPart));
 	bson_t *all = mts_document_new();
@@ -40,7 +40,7 @@ mts_part_of_series(List *parts, const bson_t *terms,
 
 	foreach (lc, parts)
 	{
-		result = lappend(result, mts_part_restrict(lfirst(lc), terms));
+		result = lappend(result, restrict_part(lfirst(lc), terms));
 		((MtsPart *) llast(result))->first =
 			lc == list_head(parts) ? first : NULL;
 	}
@@ -61,9 +61,9 @@ mts_part_nulls_first(List *parts, const MtsQuery *query)
 	foreach (lc, parts)
 	{
 		MtsPart *null =
-			mts_part_restrict(lfirst(lc), mts_query_time_terms(query, true));
+			restrict_part(lfirst(lc), mts_query_time_terms(query, true));
 		MtsPart *other =
-			mts_part_restrict(lfirst(lc), mts_query_time_terms(query, false));
+			restrict_part(lfirst(lc), mts_query_time_terms(query, false));
 
 		null->limit = 0;
 		other->first = NULL;

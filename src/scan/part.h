@@ -28,7 +28,6 @@ typedef struct MtsPart
 	int limit;                   /* so many may suffice; 0 to read all */
 } MtsPart;
 
-extern MtsPart *mts_part_restrict(const MtsPart *part, const bson_t *terms);
 extern List *mts_part_of_series(List *parts, const bson_t *terms,
 								const MtsFirstBucket *first);
 extern List *mts_part_nulls_first(List *parts, const MtsQuery *query);

@@ -366,7 +366,7 @@ mts_part_reader_next(MtsPartReader *reader)
  *		Return the cursor whose next document must be waited for, before the
  *		next bucket can be read; NULL if none.
  *
- * What it requires is sent.
+ * The command that fetches the document has been sent.
  */
 MtsCursor *
 mts_part_reader_awaited(MtsPartReader *reader)

@@ -200,7 +200,7 @@ test_shape(void)
 		"slots in the document itself, which is projected as a whole");
 }
 
-/* MongoDB is sent the slots of each column, which takes no time to find out. */
+/* The slots of many columns become a projection in a short time. */
 static void
 test_many_slots(void)
 {

@@ -61,12 +61,11 @@ convert(int64_t word, uint8_t from, uint8_t to)
 }
 
 /*
- * mts_words_admit
- *		Let a column have values of another type; false if no type has all of
- *		its values.
+ * Let a column have values of another type; false if no type has all of
+ * its values.
  */
-bool
-mts_words_admit(MtsWords *words, uint8_t type)
+static bool
+admit_type(MtsWords *words, uint8_t type)
 {
 	uint8_t old = words->type;
 	uint8_t both;
@@ -114,7 +113,7 @@ mts_words_set(MtsWords *words, int i, const MtsElement *element)
 		return false;
 	if (size > 0)
 		return (element->type == words->type ||
-				mts_words_admit(words, element->type)) &&
+				admit_type(words, element->type)) &&
 			   set_word(words, i, mts_words_get(element->value, size),
 						element->type);
 	words->missing[i] = words->has_missing = true;
@@ -233,7 +232,7 @@ read_head(const uint8_t *at, const uint8_t *end, const MtsWordKeys *keys,
 	uint8_t type = *at;
 
 	if (type != words->type && mts_words_size(type) > 0 &&
-		!mts_words_admit(words, type))
+		!admit_type(words, type))
 		return NULL;
 	at = keys->slot ? read_slot_key(keys->slot, at + 1, end, keys->first,
 									keys->limit, number)

@@ -34,7 +34,6 @@ typedef struct MtsWordKeys
 
 extern void mts_words_init(MtsWords *words, int room, const MtsArena *arena);
 extern void mts_words_clear(MtsWords *words);
-extern bool mts_words_admit(MtsWords *words, uint8_t type);
 extern bool mts_words_set(MtsWords *words, int i, const MtsElement *element);
 extern bool mts_words_read(MtsWords *words, const MtsElement *holder,
 						   const MtsWordKeys *keys, int64_t *numbers);
