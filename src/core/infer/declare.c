@@ -358,7 +358,7 @@ declare_whole(MtsInfer *infer)
 	infer->details = infer->reading;
 	infer->reading = (MtsReading){.span = MTS_NO_UNIT, .time_node = -1};
 	infer->nothers = 0;
-	*result = (MtsInferred){.value = kept.value, .nsamples = kept.nsamples};
+	*result = (MtsInferred){.value = kept.value};
 	strcpy(result->group, kept.group);
 	memset(infer->is_declared, 0, infer->survey.nnodes * sizeof(bool));
 	mts_declare_table(infer);

@@ -252,75 +252,29 @@ is_forced(const MtsInfer *infer)
 		   strncmp(reading->time_format, "offset:", 7) != 0;
 }
 
-/* The number of different values of two digits in the times of a field */
-static int
-count_digits(const MtsInfer *infer, int node, size_t place, int *greatest)
-{
-	MtsSurveyScan scan = mts_survey_scan(&infer->survey, node, MTS_ALL);
-	bool seen[100] = {false};
-	int n = 0;
-	size_t len;
-
-	*greatest = 0;
-	while (mts_survey_next(&scan))
-		if (scan.element.type == BSON_TYPE_UTF8)
-		{
-			const char *text = mts_element_text(&scan.element, &len);
-			int value = (text[place] - '0') * 10 + text[place + 1] - '0';
-
-			*greatest = value > *greatest ? value : *greatest;
-			n += !seen[value];
-			seen[value] = true;
-		}
-	return n;
-}
-
 /*
- * Whether a time's dates could also have the day before the month: the days
- * are few, and the months many.  Writes that format.
+ * The declared time by the format with the day before the month, or NULL: it
+ * must fit, and its times be closer together than those that do not all begin
+ * a month.
  */
-static bool
-find_swapped(const MtsInfer *infer, const MtsInferColumn *time, char *other)
+static const MtsTimeField *
+find_swapped(MtsInfer *infer)
 {
-	const char *month = strstr(time->format, "MM");
-	int months, days, greatest;
-	size_t place;
-
-	if (time->role != MTS_ROLE_TIME || time->node <= 0 ||
-		strncmp(time->format, "text:YYYY", 9) != 0 || !month ||
-		month[-1] == 'M' || !(strncmp(month + 3, "DD", 2) == 0))
-		return false;
-	place = (size_t) (month - time->format) - 5;
-	months = count_digits(infer, time->node, place, &greatest);
-	days = count_digits(infer, time->node, place + 3, &greatest);
-	strcpy(other, time->format);
-	memcpy(other + (month - time->format), "DD", 2);
-	memcpy(other + (month - time->format) + 3, "MM", 2);
-	return months > days && greatest > 1 &&
-		   mts_time_field_fits(infer, time->node, other);
-}
-
-/* Add the declaration with the day before the month, if that is possible. */
-static void
-add_swapped(MtsInfer *infer)
-{
-	const MtsTimeField *time = find_time(infer);
-	MtsReading other = infer->reading;
+	const MtsTimeField *time = find_time(infer), *other;
+	const char *month = time ? strstr(time->format, "MM") : NULL;
 	char format[MTS_INFER_FORMAT];
-	int i = 0;
 
-	while (i < infer->result->ncolumns &&
-		   !find_swapped(infer, &infer->result->columns[i], format))
-		i++;
-	if (i == infer->result->ncolumns)
-		return;
-	if (time)
-		other.bucket = mts_time_field_change(infer, time, format);
-	else
-		strcpy(other.time_format, format);
-	add_alternative(infer, &other, "If \"%s\" is a time of pattern %s",
-					mts_remark_label(infer, infer->result->columns[i].node),
-					format + 5);
+	if (!month || strncmp(time->format, "text:YYYY", 9) != 0 ||
+		month[-1] == 'M' || strncmp(month + 3, "DD", 2) != 0 ||
+		mts_time_field_begins(infer, time, mts_unit_find((MtsSpan){1, 0, 0})))
+		return NULL;
+	strcpy(format, time->format);
+	memcpy(format + (month - time->format), "DD", 2);
+	memcpy(format + (month - time->format) + 3, "MM", 2);
+	if (!mts_time_field_fits(infer, time->node, format))
+		return NULL;
+	other = mts_time_field_change(infer, time, format);
+	return other->gap < time->gap ? other : NULL;
 }
 
 /*
@@ -360,7 +314,12 @@ mts_doubt_list_alternatives(MtsInfer *infer)
 			add_alternative(infer, &other, "If \"%s\" is the time",
 							mts_remark_label(infer, other.bucket->node));
 	}
-	add_swapped(infer);
+	other = *reading;
+	other.bucket = find_swapped(infer);
+	if (other.bucket)
+		add_alternative(infer, &other, "If \"%s\" is a time of pattern %s",
+						mts_remark_label(infer, other.bucket->node),
+						other.bucket->format + 5);
 	if (reading->ncontainers == 0 || is_forced(infer))
 		return;
 	other = *reading;
@@ -449,19 +408,14 @@ remark_zone(MtsInfer *infer)
 static void
 remark_swapped(MtsInfer *infer)
 {
-	char other[MTS_INFER_FORMAT];
+	const MtsTimeField *other = find_swapped(infer);
 
-	for (int i = 0; i < infer->result->ncolumns; i++)
-	{
-		const MtsInferColumn *time = &infer->result->columns[i];
-
-		if (find_swapped(infer, time, other))
-			mts_remark(
-				infer,
-				"\"%s\" is taken as a time of pattern %s\nThe pattern could also be %s, as no day after the 12th was sampled.",
-				mts_remark_label(infer, time->node), time->format + 5,
-				other + 5);
-	}
+	if (other)
+		mts_remark(
+			infer,
+			"\"%s\" is taken as a time of pattern %s\nThe pattern could also be %s, as no day after the 12th was sampled.",
+			mts_remark_label(infer, other->node), find_time(infer)->format + 5,
+			other->format + 5);
 }
 
 /* The alternative that the samples show as well as the reading, or NULL */
