@@ -23,40 +23,6 @@
 #define MIN_COMMON 100
 #define RARE 50
 
-/* Fields that a remark names */
-typedef struct Names
-{
-	char text[256];
-	int n;
-	const char *separator; /* ", " if it is NULL */
-} Names;
-
-static void BSON_GNUC_PRINTF(2, 3)
-	add_name(Names *names, const char *format, ...)
-{
-	size_t len = strlen(names->text);
-	va_list args;
-
-	if (names->n++ > 3)
-		return;
-	len +=
-		(size_t) snprintf(names->text + len, sizeof(names->text) - len, "%s",
-						  names->n == 1      ? ""
-						  : names->separator ? names->separator
-											 : ", ");
-	if (names->n > 3 || len + 110 > sizeof(names->text))
-	{
-		snprintf(names->text + len, sizeof(names->text) - len, "...");
-		names->n = 4;
-		return;
-	}
-	va_start(args, format);
-	vsnprintf(names->text + len, sizeof(names->text) - len, format, args);
-	va_end(args);
-}
-
-/* ---- Alternatives ------------------------------------------------------- */
-
 /* Append to a text that has room for size bytes, which may cut it. */
 static void BSON_GNUC_PRINTF(3, 4)
 	add_text(char *text, size_t size, const char *format, ...)
@@ -68,6 +34,34 @@ static void BSON_GNUC_PRINTF(3, 4)
 	vsnprintf(text + len, size - len, format, args);
 	va_end(args);
 }
+
+/* Fields that a remark names, as many as it has room for */
+typedef struct Names
+{
+	char text[512];
+	int n;
+	const char *separator; /* ", " if it is NULL */
+} Names;
+
+#define MAX_NAMES 4
+
+static void BSON_GNUC_PRINTF(2, 3)
+	add_name(Names *names, const char *format, ...)
+{
+	const char *separator = names->separator ? names->separator : ", ";
+	char name[120];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(name, sizeof(name), format, args);
+	va_end(args);
+	if (names->n++ <= MAX_NAMES)
+		add_text(names->text, sizeof(names->text), "%s%s",
+				 names->n > 1 ? separator : "",
+				 names->n > MAX_NAMES ? "..." : name);
+}
+
+/* ---- Alternatives ------------------------------------------------------- */
 
 /* Append several of a unit: "minutes" or "steps of 15 minutes". */
 static void
@@ -271,7 +265,7 @@ find_swapped(MtsInfer *infer)
 	strcpy(format, time->format);
 	memcpy(format + (month - time->format), "DD", 2);
 	memcpy(format + (month - time->format) + 3, "MM", 2);
-	if (!mts_time_field_fits(infer, time->node, format))
+	if (!mts_time_field_fits(infer, time->node, format, true))
 		return NULL;
 	other = mts_time_field_change(infer, time, format);
 	return other->gap < time->gap ? other : NULL;
