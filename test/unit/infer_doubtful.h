@@ -242,3 +242,9 @@
 	{"dates of the first days of a month",
 	 "{'d': '2024-01-01', 'v': 1}, {'d': '2024-01-02', 'v': 2}, {'d': '2024-01-03', 'v': 2}",
 	 "time d time as text:YYYY-MM-DD, v double;"},
+	{"a count of all elements, and one of those that are not null",
+	 "{'h': T(2024-01-01T00:00:00), 'n': 2, 'size': 3, 'v': {'0': 10, '30': null, '59': 30}}, "
+	 "{'h': T(2024-01-01T01:00:00), 'n': 1, 'size': 2, 'v': {'0': 10, '30': null}}",
+	 "time h time, attribute n int, v double field v.{minute}; count size readonly -- the keys of \"v\" "
+	 "are taken as minutes of an hour: Only 3 of the 60 minutes occur in the sampled documents. / If the "
+	 "keys of \"v\" are seconds of a minute / If the keys of \"v\" are names / If each document is a row"},
