@@ -24,12 +24,12 @@ typedef enum MtsOutputKind
 } MtsOutputKind;
 
 /* How the points of a bucket are read */
-typedef enum MtsReader
+typedef enum MtsPointsState
 {
-	MTS_READER_NONE,    /* they are not read yet */
-	MTS_READER_COLUMNS, /* all at once, by column */
-	MTS_READER_POINTS   /* one after the other */
-} MtsReader;
+	MTS_POINTS_UNREAD,   /* that is not decided yet */
+	MTS_POINTS_IN_BATCH, /* all at once, by column */
+	MTS_POINTS_UNFOLDED  /* one after the other */
+} MtsPointsState;
 
 /* Lets all points of a bucket be read at once */
 extern bool mts_enable_column_reader;
@@ -61,10 +61,10 @@ typedef struct MtsBucket
 	MtsRowIds *row_ids;    /* identifies rows to be changed; or NULL */
 	MemoryContext context; /* of the current bucket's own values */
 	MemoryContext row_context;
-	MtsBatch *rows;   /* reads the columns of rows; NULL if there are none */
-	bool has_rows;    /* rows is made, if it can be */
-	MtsBatch *series; /* those of an aggregation, by series; or NULL */
-	MtsBatchKind next_batch; /* which of these reads the next buckets */
+	MtsBatch *row_batch;     /* reads the columns of rows; or NULL */
+	bool has_row_batch;      /* row_batch is made, if it can be */
+	MtsBatch *series_batch;  /* those of an aggregation, by series; or NULL */
+	MtsBatchKind batch_kind; /* which of these reads the next buckets */
 	bool reads_documents;    /* series are of documents, which follow a row */
 	List *conditions;        /* of points that are read by columns */
 	bool has_warned;         /* of what is invalid */
@@ -89,7 +89,7 @@ typedef struct MtsBucket
 	const MtsColumn *converting; /* for the context of errors; or NULL */
 
 	/* all of its points, if they are read at once; words are Datums */
-	MtsReader reader;
+	MtsPointsState points;
 	MtsBatch *batch;
 	int next_of_batch; /* the point of the next row */
 	int current_series;

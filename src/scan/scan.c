@@ -170,14 +170,14 @@ read_only(MtsScan *scan, const MtsCollection *collection)
 	MtsPart *part = palloc0(sizeof(MtsPart));
 
 	part->collection = collection;
-	mts_source_read_shares(scan->source, list_make1(part), NULL);
+	mts_source_read_parts(scan->source, list_make1(part), NULL);
 }
 
 /* mts_scan_set_collection: read only this collection of a rolling set. */
 void
 mts_scan_set_collection(MtsScan *scan, const char *name)
 {
-	List *names = mts_part_names(scan->source->shares);
+	List *names = mts_part_names(scan->source->own_parts);
 	MemoryContext old;
 
 	if (!scan->table->rolling_name ||
@@ -213,7 +213,7 @@ mts_scan_set_filter(MtsScan *scan, const bson_t *filter)
 	/* the scan of the statement has warned already */
 	scan->bucket->has_warned = true;
 	/* the changes are found by their slots */
-	scan->bucket->next_batch = MTS_BATCH_NONE;
+	scan->bucket->batch_kind = MTS_BATCH_NONE;
 }
 
 /*
@@ -299,7 +299,7 @@ mts_scan_restart(MtsScan *scan)
 	MtsCounters *counters = scan->counters;
 	MtsCounters cost = *counters;
 
-	mts_source_begin(scan->source, NULL);
+	mts_source_stop(scan->source);
 	forget_query(scan);
 	*counters = scan->counters_before;
 	counters->buckets = cost.buckets;
