@@ -204,7 +204,7 @@ mts_bucket_new(MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw bucket",
 							  ALLOCSET_DEFAULT_SIZES);
 	mts_unfold_init(&bucket->unfold, layout, NULL, &bucket->arena);
-	bucket->batch_kind = MTS_BATCH_OF_ROWS;
+	bucket->row_batch = bucket->next_batch = new_batch_of_rows(bucket);
 	return bucket;
 }
 
@@ -261,7 +261,7 @@ mts_bucket_read_series(MtsBucket *bucket, const bool *is_value,
 	bucket->series_batch = new_batch(bucket, is_value, is_key, types);
 	if (!bucket->series_batch)
 		return false;
-	bucket->batch_kind = MTS_BATCH_OF_SERIES;
+	bucket->next_batch = bucket->series_batch;
 	bucket->reads_documents = is_flat;
 	bucket->series_batch->needs_time =
 		mts_bucket_output(bucket, layout->time_column) != NULL;
@@ -814,26 +814,6 @@ is_worthwhile(const MtsBucket *bucket)
 			bucket->batch->n >= LEAST_POINTS * bucket->batch->nseries);
 }
 
-/* The batch that reads the next bucket, or NULL; that of rows is made late. */
-static MtsBatch *
-next_batch(MtsBucket *bucket)
-{
-	MemoryContext old;
-
-	if (bucket->batch_kind == MTS_BATCH_OF_SERIES)
-		return bucket->series_batch;
-	if (bucket->batch_kind == MTS_BATCH_NONE)
-		return NULL;
-	if (!bucket->has_row_batch)
-	{
-		old = MemoryContextSwitchTo(GetMemoryChunkContext(bucket));
-		bucket->row_batch = new_batch_of_rows(bucket);
-		bucket->has_row_batch = true;
-		MemoryContextSwitchTo(old);
-	}
-	return bucket->row_batch;
-}
-
 /*
  * Read all points of the bucket at once, or prepare to unfold it.  Series that
  * are read often in vain are given up, and then columns.
@@ -842,7 +822,7 @@ static void
 choose_reader(MtsBucket *bucket)
 {
 	bucket->points = MTS_POINTS_UNFOLDED;
-	bucket->batch = next_batch(bucket);
+	bucket->batch = bucket->next_batch;
 	bucket->next_of_batch = 0;
 	bucket->current_series = -1;
 	if (bucket->batch)
@@ -861,9 +841,8 @@ choose_reader(MtsBucket *bucket)
 	}
 	if (bucket->failures == MAX_FAILURES)
 	{
-		bucket->batch_kind = bucket->batch_kind == MTS_BATCH_OF_SERIES
-								 ? MTS_BATCH_OF_ROWS
-								 : MTS_BATCH_NONE;
+		bucket->next_batch =
+			bucket->batch == bucket->series_batch ? bucket->row_batch : NULL;
 		bucket->failures = 0;
 	}
 	if (bucket->points == MTS_POINTS_UNFOLDED)

@@ -43,14 +43,6 @@ typedef struct MtsOutput
 	bool was_found; /* a document had its field, or this is not looked for */
 } MtsOutput;
 
-/* The batch that reads the points of a bucket */
-typedef enum MtsBatchKind
-{
-	MTS_BATCH_NONE, /* they are read one by one */
-	MTS_BATCH_OF_ROWS,
-	MTS_BATCH_OF_SERIES
-} MtsBatchKind;
-
 typedef struct MtsBucket
 {
 	MtsTable *table;
@@ -61,14 +53,14 @@ typedef struct MtsBucket
 	MtsRowIds *row_ids;    /* identifies rows to be changed; or NULL */
 	MemoryContext context; /* of the current bucket's own values */
 	MemoryContext row_context;
-	MtsBatch *row_batch;     /* reads the columns of rows; or NULL */
-	bool has_row_batch;      /* row_batch is made, if it can be */
-	MtsBatch *series_batch;  /* those of an aggregation, by series; or NULL */
-	MtsBatchKind batch_kind; /* which of these reads the next buckets */
-	bool reads_documents;    /* series are of documents, which follow a row */
-	List *conditions;        /* of points that are read by columns */
-	bool has_warned;         /* of what is invalid */
-	bool hides_values;       /* the user may not see what is invalid */
+	MtsBatch *row_batch;    /* reads the columns of rows; or NULL */
+	MtsBatch *series_batch; /* those of an aggregation, by series; or NULL */
+	MtsBatch *next_batch;   /* which of these reads the next buckets; NULL if
+							 * points are unfolded */
+	bool reads_documents;   /* series are of documents, which follow a row */
+	List *conditions;       /* of points that are read by columns */
+	bool has_warned;        /* of what is invalid */
+	bool hides_values;      /* the user may not see what is invalid */
 
 	/* is called for what is invalid, instead of an error or a warning; or
 	 * NULL */
