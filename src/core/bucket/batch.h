@@ -52,7 +52,10 @@ typedef struct MtsBatch
 	int nwords;
 	int ncolumns;
 	int *columns;
-	int time;          /* which of them is the time of a point; or -1 */
+	int time; /* which of them is the time of a point; or -1 */
+	const MtsLayout *layout;
+	const MtsArena *arena; /* of what follows, which is made when points are
+							* read */
 	int64_t *numbers;  /* of the points of a level, and room to unite them */
 	MtsElement *point; /* its elements, by container */
 	int nmodels;
