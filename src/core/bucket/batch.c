@@ -102,10 +102,12 @@ choose_method(const MtsBatch *batch, const MtsLayout *layout)
 			   : MTS_BATCH_POINTS;
 }
 
-/* Prepare to tell series apart. */
+/* Make the memory of series. */
 static void
-init_series(MtsBatch *batch, const MtsArena *arena)
+make_series(MtsBatch *batch)
 {
+	const MtsArena *arena = batch->arena;
+
 	batch->series =
 		mts_arena_allocate(arena, MTS_BATCH_SERIES * sizeof(MtsSeries));
 	batch->series_of = mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(int));
@@ -142,14 +144,15 @@ init_columns(MtsBatch *batch, const MtsLayout *layout, const bool *words,
 	return true;
 }
 
-/* Make the memory of a batch whose method and columns have been set. */
+/* Make the memory of points. */
 static void
-init_memory(MtsBatch *batch, const MtsLayout *layout, const MtsArena *arena)
+make_memory(MtsBatch *batch)
 {
+	const MtsArena *arena = batch->arena;
 	bool is_holder = batch->method == MTS_BATCH_HOLDERS;
 
 	if (batch->nkeys > 0)
-		init_series(batch, arena);
+		make_series(batch);
 	batch->nmodels = is_holder ? 1 : MTS_BATCH_MODELS;
 	batch->models =
 		mts_arena_allocate(arena, batch->nmodels * sizeof(MtsModel));
@@ -158,7 +161,7 @@ init_memory(MtsBatch *batch, const MtsLayout *layout, const MtsArena *arena)
 	batch->times = mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(MtsTime));
 	batch->numbers =
 		mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(int64_t));
-	batch->point = mts_arena_allocate(arena, (layout->ncontainers + 1) *
+	batch->point = mts_arena_allocate(arena, (batch->layout->ncontainers + 1) *
 												 sizeof(MtsElement));
 	for (int i = 0; i < batch->nwords; i++)
 		mts_words_init(&batch->words[batch->columns[i]], MTS_BATCH_ROOM,
@@ -183,6 +186,8 @@ mts_batch_init(MtsBatch *batch, const MtsLayout *layout, const bool *words,
 
 	memset(batch, 0, sizeof(*batch));
 	batch->time = -1;
+	batch->layout = layout;
+	batch->arena = arena;
 	batch->types = types;
 	batch->columns = mts_arena_allocate(arena, n * sizeof(int));
 	batch->words = mts_arena_allocate(arena, n * sizeof(MtsWords));
@@ -207,14 +212,20 @@ mts_batch_init(MtsBatch *batch, const MtsLayout *layout, const bool *words,
 		batch->columns[batch->ncolumns++] = layout->time_column;
 		batch->nwords += batch->method == MTS_BATCH_COLUMNS;
 	}
-	init_memory(batch, layout, arena);
 	return true;
 }
 
-/* mts_batch_clear: remove all points. */
+/*
+ * mts_batch_clear
+ *		Remove all points.
+ *
+ * The first call makes the memory of points: many batches never read any.
+ */
 void
 mts_batch_clear(MtsBatch *batch)
 {
+	if (!batch->times)
+		make_memory(batch);
 	batch->n = batch->nseries = 0;
 	batch->nkey_bytes = 0;
 	for (int i = 0; i < batch->nwords; i++)

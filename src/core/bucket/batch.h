@@ -52,9 +52,12 @@ typedef struct MtsBatch
 	int nwords;
 	int ncolumns;
 	int *columns;
-	int time;          /* which of them is the time of a point; or -1 */
-	int64_t *numbers;  /* of the elements that are read */
-	MtsElement *point; /* its elements, by container */
+	int time; /* which of them is the time of a point; or -1 */
+	const MtsLayout *layout;
+	const MtsArena *arena; /* of what follows, which is made when points are
+							* read */
+	int64_t *numbers;      /* of the elements that are read */
+	MtsElement *point;     /* its elements, by container */
 	int nmodels;
 	int oldest; /* the model that is replaced next */
 	MtsModel *models;
