@@ -93,6 +93,17 @@ make_zeros(const MtsTransition *transition)
 	return zeros;
 }
 
+/* Tell whether an aggregate is the average of a column of bigints. */
+static bool
+has_average(const MtsAggSpec *spec, int column)
+{
+	for (int i = 0; i < spec->naggregates; i++)
+		if (spec->aggregates[i].oid == F_AVG_INT8 &&
+			spec->aggregates[i].arguments[0].attribute == column)
+			return true;
+	return false;
+}
+
 /*
  * mts_agg_totals_require
  *		Find what an aggregate of all points, or of a column of theirs,
@@ -113,8 +124,12 @@ mts_agg_totals_require(const MtsAggSpec *spec, const MtsAggregate *aggregate,
 	if (i == lengthof(forms))
 		return false;
 	required->form = forms[i].form;
-	required->totals = totals_of[required->form];
 	required->column = aggregate->arguments[0].attribute;
+	/* PostgreSQL finishes both from the transition value of one of them */
+	if (required->form == MTS_FORM_INTERNAL_SUM &&
+		has_average(spec, required->column))
+		required->form = MTS_FORM_INTERNAL_AVERAGE;
+	required->totals = totals_of[required->form];
 	required->is_float8 =
 		spec->table->attributes[required->column].typid == FLOAT8OID;
 	if (required->form == MTS_FORM_COUNT_AND_SUM)
