@@ -8,7 +8,7 @@
  * function adds it to the group's.
  *
  * Where totals come from is not known here: agg_preaggregate.c reads them from
- * the fields of a bucket.
+ * the fields of a bucket, and agg_rollup.c from the rows of a roll-up.
  */
 #include "agg/agg_totals.h"
 
@@ -56,6 +56,35 @@ static const int totals_of[] = {
 	[MTS_FORM_INTERNAL_SUM] = MTS_TOTAL_SUM,
 	[MTS_FORM_INTERNAL_AVERAGE] = MTS_TOTAL_COUNT | MTS_TOTAL_SUM,
 };
+
+/* Find the form of an aggregate of a column; false if there is none. */
+static bool
+find_form(Oid aggregate, MtsTotalsForm *form)
+{
+	for (int i = 0; i < lengthof(forms); i++)
+		if (forms[i].aggregate == aggregate)
+		{
+			*form = forms[i].form;
+			return true;
+		}
+	return false;
+}
+
+/*
+ * mts_agg_totals_find
+ *		Find the totals of its column that an aggregate requires, as bits of
+ *		MtsTotal; false if totals never answer it.
+ */
+bool
+mts_agg_totals_find(Oid aggregate, int *totals)
+{
+	MtsTotalsForm form;
+
+	if (!find_form(aggregate, &form))
+		return false;
+	*totals = totals_of[form];
+	return true;
+}
 
 /* Advance a transition value by one bigint. */
 static void
@@ -114,16 +143,12 @@ mts_agg_totals_require(const MtsAggSpec *spec, const MtsAggregate *aggregate,
 					   MtsRequired *required)
 {
 	const MtsTransition *transition = &aggregate->transition;
-	int i = 0;
 
 	*required = (MtsRequired){.form = MTS_FORM_POINTS};
 	if (aggregate->oid == F_COUNT_)
 		return true;
-	while (i < lengthof(forms) && forms[i].aggregate != aggregate->oid)
-		i++;
-	if (i == lengthof(forms))
+	if (!find_form(aggregate->oid, &required->form))
 		return false;
-	required->form = forms[i].form;
 	required->column = aggregate->arguments[0].attribute;
 	/* PostgreSQL finishes both from the transition value of one of them */
 	if (required->form == MTS_FORM_INTERNAL_SUM &&
@@ -197,8 +222,13 @@ static void
 combine_totals(const MtsTransition *transition, const MtsRequired *required,
 			   const MtsTotals *totals, NullableDatum *state)
 {
-	Datum value = transition_value(required, totals);
+	Datum value;
 
+	if (required->form != MTS_FORM_POINTS &&
+		required->form != MTS_FORM_COUNT &&
+		totals->columns[required->column].is_empty)
+		return;
+	value = transition_value(required, totals);
 	if (required->form != MTS_FORM_INTERNAL_SUM &&
 		required->form != MTS_FORM_INTERNAL_AVERAGE)
 	{
