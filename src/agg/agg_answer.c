@@ -6,8 +6,8 @@
  * works.  All have one contract.  A way is asked for each item of its kind, if
  * it is possible for this aggregation.  It adds all points of the item to
  * their groups (yes), or none (no), and then the next way is asked.  Or it
- * says that all is better read again without it (begin again).  A header that
- * no way answers is left open: its bucket is read again, with its points.
+ * says that all is better read again without it (begin again).  If no way
+ * answers a header, its bucket is deferred: it is read later, with its points.
  */
 #include "agg/agg_answer.h"
 
@@ -36,7 +36,7 @@ struct MtsAnswers
 
 	bool can_begin_again; /* no group has been emitted */
 	int nheaders;         /* that have been read, at most SAMPLE */
-	int nopen;            /* of these, buckets that were left open */
+	int ndeferred;        /* of these, buckets that were deferred */
 };
 
 typedef enum Answer
@@ -196,8 +196,7 @@ answer_by_header(MtsAnswers *answers)
 
 /*
  * Aggregate a bucket by its header.  Reading a bucket twice takes longer than
- * once.  If most of the first headers leave their buckets open, headers are of
- * no use.
+ * once.  If most of the first headers do not suffice, headers are of no use.
  */
 static Answer
 answer_by_preaggregates(MtsAnswers *answers)
@@ -211,8 +210,8 @@ answer_by_preaggregates(MtsAnswers *answers)
 		return answer;
 	answers->nheaders++;
 	if (answer == NO)
-		answers->nopen++;
-	return answers->nheaders == SAMPLE && answers->nopen > SAMPLE / 2 &&
+		answers->ndeferred++;
+	return answers->nheaders == SAMPLE && answers->ndeferred > SAMPLE / 2 &&
 				   answers->can_begin_again
 			   ? BEGIN_AGAIN
 			   : answer;
@@ -307,9 +306,7 @@ init_series(MtsAnswers *answers, const Bitmapset *others)
 	MtsAggInput *input = answers->input;
 	MtsBucket *bucket = input->scan->bucket;
 	const MtsLayout *layout = &spec->table->layout;
-	MtsOutputKind constant = layout->time_kind == MTS_TIME_FLAT
-								 ? MTS_OUTPUT_TIME
-								 : MTS_OUTPUT_BUCKET;
+	bool points_are_documents = layout->time_kind == MTS_TIME_FLAT;
 	bool *is_value = palloc0((layout->ncolumns + 1) * sizeof(bool));
 	bool *is_key = palloc0((layout->ncolumns + 1) * sizeof(bool));
 	ListCell *lc;
@@ -328,14 +325,15 @@ init_series(MtsAnswers *answers, const Bitmapset *others)
 		int column = output->column;
 
 		is_key[column] =
-			output->kind != MTS_OUTPUT_TIME && output->kind != constant &&
+			output->kind != MTS_OUTPUT_TIME &&
+			(points_are_documents || output->kind != MTS_OUTPUT_BUCKET) &&
 			(!is_value[column] ||
 			 bms_is_member(column + 1 - FirstLowInvalidHeapAttributeNumber,
 						   others));
 	}
 	return mts_bucket_read_series(bucket, is_value, is_key) &&
-		   (!input->open_scan ||
-			mts_bucket_read_series(input->open_scan->bucket, is_value,
+		   (!input->deferred_scan ||
+			mts_bucket_read_series(input->deferred_scan->bucket, is_value,
 								   is_key));
 }
 
@@ -397,7 +395,10 @@ aggregate_run(MtsAnswers *answers, const MtsBatch *batch, int from, int end)
 	return to;
 }
 
-/* Aggregate the points of a batch; in one of documents, each was a bucket. */
+/*
+ * Aggregate the points of a batch.  In a batch of documents, each was a
+ * bucket; the caller counts one of them as answered.
+ */
 static void
 aggregate_batch(MtsAnswers *answers, const MtsBatch *batch)
 {
@@ -571,7 +572,7 @@ answer_item(MtsAnswers *answers, MtsAggItem item)
 				return;
 		}
 	}
-	mts_agg_input_leave_open(answers->input);
+	mts_agg_input_defer(answers->input);
 }
 
 /*
@@ -596,7 +597,7 @@ mts_agg_answer_next(MtsAnswers *answers, bool can_begin_again)
 void
 mts_agg_answer_reset(MtsAnswers *answers)
 {
-	answers->nheaders = answers->nopen = 0;
+	answers->nheaders = answers->ndeferred = 0;
 	mts_agg_input_reset(answers->input);
 	mts_agg_group_clear(answers->groups);
 }

@@ -4,7 +4,7 @@
  *
  * A header is a bucket without its points: its keys, its times and its
  * pre-aggregates.  If headers can suffice, the scan reads them first.  A
- * bucket whose header does not suffice is left open: a second scan reads it
+ * bucket whose header does not suffice is deferred: a second scan reads it
  * with its points, by its _id, in batches between the headers.
  *
  * This file alone decides what the scan asks for.
@@ -43,7 +43,7 @@ mts_agg_input_add_headers(MtsAggInput *input, const MtsField **fields,
 	input->fields = fields;
 	input->scan->spec.headers = fields;
 	input->scan->spec.nheaders = nfields;
-	input->open_scan = mts_scan_beside(input->scan);
+	input->deferred_scan = mts_scan_beside(input->scan);
 	input->memory =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw buckets",
 							  ALLOCSET_DEFAULT_SIZES);
@@ -57,7 +57,7 @@ mts_agg_input_refuse_headers(MtsAggInput *input, const char *problem)
 	input->scan->spec.headers_problem = problem;
 }
 
-/* ---- Open buckets ------------------------------------------------------- */
+/* ---- Deferred buckets --------------------------------------------------- */
 
 static void
 forget_batch(MtsAggInput *input)
@@ -67,31 +67,31 @@ forget_batch(MtsAggInput *input)
 	input->nids = 0;
 }
 
-/* Begin to read the batch of open buckets; the next batch is empty. */
+/* Begin to read the batch of deferred buckets; the next batch is empty. */
 static void
-begin_open(MtsAggInput *input)
+begin_deferred(MtsAggInput *input)
 {
-	mts_scan_set_ids(input->open_scan, input->scan->query, input->collection,
-					 input->ids);
-	input->is_reading_open = true;
+	mts_scan_set_ids(input->deferred_scan, input->scan->query,
+					 input->collection, input->ids);
+	input->is_reading_deferred = true;
 	forget_batch(input);
 }
 
 static void
-end_open(MtsAggInput *input)
+end_deferred(MtsAggInput *input)
 {
-	mts_scan_reset(input->open_scan);
-	input->is_reading_open = false;
+	mts_scan_reset(input->deferred_scan);
+	input->is_reading_deferred = false;
 }
 
 /*
- * mts_agg_input_leave_open
+ * mts_agg_input_defer
  *		Have the bucket of the current header read with its points, later.
  *
  * A batch that is full, or is of another collection, is read first.
  */
 void
-mts_agg_input_leave_open(MtsAggInput *input)
+mts_agg_input_defer(MtsAggInput *input)
 {
 	const MtsBucketSource *source = input->scan->source;
 	int most = Min(input->scan->table->fetch_size, MTS_FIRST_BATCH);
@@ -101,7 +101,7 @@ mts_agg_input_leave_open(MtsAggInput *input)
 
 	if (input->ids && (input->collection != source->collection ||
 					   input->nids >= most || input->ids->len > MAX_IDS))
-		begin_open(input);
+		begin_deferred(input);
 	old = MemoryContextSwitchTo(input->memory);
 	if (!input->ids)
 		input->ids = mts_document_new();
@@ -147,28 +147,28 @@ mts_agg_input_next(MtsAggInput *input)
 
 	for (;;)
 	{
-		if (input->is_reading_open)
+		if (input->is_reading_deferred)
 		{
-			input->bucket = mts_scan_next_bucket(input->open_scan);
+			input->bucket = mts_scan_next_bucket(input->deferred_scan);
 			if (input->bucket)
 				return MTS_AGG_BUCKET;
-			end_open(input);
+			end_deferred(input);
 		}
 		item = read_scan(input);
 		if (item != MTS_AGG_END || input->scan->source->awaited || !input->ids)
 			return item;
-		begin_open(input);
+		begin_deferred(input);
 	}
 }
 
 /* ---- Restarts ----------------------------------------------------------- */
 
 static void
-forget_open(MtsAggInput *input)
+forget_deferred(MtsAggInput *input)
 {
-	if (!input->open_scan)
+	if (!input->deferred_scan)
 		return;
-	end_open(input);
+	end_deferred(input);
 	forget_batch(input);
 }
 
@@ -180,7 +180,7 @@ forget_open(MtsAggInput *input)
 void
 mts_agg_input_begin_again(MtsAggInput *input, MtsAggItem without)
 {
-	forget_open(input);
+	forget_deferred(input);
 	if (without == MTS_AGG_COUNT)
 		input->scan->spec.counts_rows = false;
 	if (without == MTS_AGG_HEADER)
@@ -198,7 +198,7 @@ mts_agg_input_begin_again(MtsAggInput *input, MtsAggItem without)
 void
 mts_agg_input_reset(MtsAggInput *input)
 {
-	forget_open(input);
+	forget_deferred(input);
 	if (!input->fields)
 		return;
 	input->scan->spec.headers = input->fields;

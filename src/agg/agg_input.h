@@ -27,10 +27,10 @@ typedef struct MtsAggInput
 	/* the fields of headers, which can replace points; or NULL */
 	const MtsField **fields;
 
-	MtsScan *open_scan;   /* reads open buckets, with their points */
-	bool is_reading_open; /* it reads a batch now */
+	MtsScan *deferred_scan;   /* reads deferred buckets, with their points */
+	bool is_reading_deferred; /* it reads a batch now */
 
-	/* the next batch of open buckets */
+	/* the next batch of deferred buckets */
 	MemoryContext memory;
 	bson_t *ids; /* an array; NULL while there are none */
 	int nids;
@@ -44,7 +44,7 @@ extern void mts_agg_input_add_headers(MtsAggInput *input,
 extern void mts_agg_input_refuse_headers(MtsAggInput *input,
 										 const char *problem);
 extern MtsAggItem mts_agg_input_next(MtsAggInput *input);
-extern void mts_agg_input_leave_open(MtsAggInput *input);
+extern void mts_agg_input_defer(MtsAggInput *input);
 extern void mts_agg_input_begin_again(MtsAggInput *input, MtsAggItem without);
 extern void mts_agg_input_reset(MtsAggInput *input);
 

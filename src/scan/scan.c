@@ -163,29 +163,48 @@ mts_scan_of_node(ForeignScanState *node)
 
 /* ---- What is read ------------------------------------------------------- */
 
-/* Read only a collection. */
+/* Read only a collection, which the caller keeps. */
 static void
 read_only(MtsScan *scan, const MtsCollection *collection)
 {
-	MtsPart *part = palloc0(sizeof(MtsPart));
+	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(scan));
+	List *parts = scan->source->own_parts;
 
-	part->collection = collection;
-	mts_source_read_shares(scan->source, list_make1(part), NULL);
+	scan->only.collection = collection;
+	mts_source_read_parts(scan->source,
+						  parts ? parts : list_make1(&scan->only), NULL);
+	MemoryContextSwitchTo(old);
+}
+
+/* Find a collection of a rolling set, which lives as long as the scan. */
+static const MtsCollection *
+find_collection(MtsScan *scan, const char *name)
+{
+	MemoryContext old;
+	ListCell *lc;
+
+	foreach (lc, scan->named)
+		if (strcmp(((const MtsCollection *) lfirst(lc))->name, name) == 0)
+			return lfirst(lc);
+	old = MemoryContextSwitchTo(GetMemoryChunkContext(scan));
+	scan->named =
+		lappend(scan->named,
+				(void *) mts_collections_named(scan->table, pstrdup(name)));
+	MemoryContextSwitchTo(old);
+	return llast(scan->named);
 }
 
 /* mts_scan_set_collection: read only this collection of a rolling set. */
 void
 mts_scan_set_collection(MtsScan *scan, const char *name)
 {
-	List *names = mts_part_names(scan->source->shares);
-	MemoryContext old;
+	const MtsCollection *collection;
 
-	if (!scan->table->rolling_name ||
-		(names && strcmp(linitial(names), name) == 0))
+	if (!scan->table->rolling_name)
 		return;
-	old = MemoryContextSwitchTo(GetMemoryChunkContext(scan));
-	read_only(scan, mts_collections_named(scan->table, pstrdup(name)));
-	MemoryContextSwitchTo(old);
+	collection = find_collection(scan, name);
+	if (collection != scan->only.collection)
+		read_only(scan, collection);
 }
 
 static void
@@ -213,7 +232,7 @@ mts_scan_set_filter(MtsScan *scan, const bson_t *filter)
 	/* the scan of the statement has warned already */
 	scan->bucket->has_warned = true;
 	/* the changes are found by their slots */
-	scan->bucket->next_batch = MTS_BATCH_NONE;
+	scan->bucket->next_batch = NULL;
 }
 
 /*
@@ -299,7 +318,7 @@ mts_scan_restart(MtsScan *scan)
 	MtsCounters *counters = scan->counters;
 	MtsCounters cost = *counters;
 
-	mts_source_begin(scan->source, NULL);
+	mts_source_stop(scan->source);
 	forget_query(scan);
 	*counters = scan->counters_before;
 	counters->buckets = cost.buckets;

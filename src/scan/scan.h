@@ -28,6 +28,8 @@ typedef struct MtsScan
 	bool in_bucket;      /* the bucket may have more rows */
 	bool warns_of_typos; /* at its end */
 	bson_t *shares;      /* of the processes of a parallel scan; or NULL */
+	MtsPart only;        /* the only part that is read, if one is set */
+	List *named;         /* of MtsCollection: those that were set by name */
 	MtsCounters counters_before; /* this execution began */
 } MtsScan;
 
