@@ -260,6 +260,20 @@ read_kind(List *options, MtsRollupKind *kind)
 	return false;
 }
 
+/* Tell whether a column and one of the points have one type and collation. */
+static bool
+is_same_type(const MtsRollup *rollup, AttrNumber attnum, AttrNumber of)
+{
+	Oid types[2], collations[2];
+	int32 typmod;
+
+	get_atttypetypmodcoll(rollup->table->relid, attnum, &types[0], &typmod,
+						  &collations[0]);
+	get_atttypetypmodcoll(rollup->points, of, &types[1], &typmod,
+						  &collations[1]);
+	return types[0] == types[1] && collations[0] == collations[1];
+}
+
 /* Record what a column of the roll-up has of a column of the points. */
 static const char *
 record_column(MtsRollup *rollup, const MtsTable *points, AttrNumber attnum)
@@ -304,12 +318,11 @@ record_column(MtsRollup *rollup, const MtsTable *points, AttrNumber attnum)
 						"is the time.",
 						column->name, points->layout.columns[of - 1].name);
 	if ((!is_total || kind == MTS_ROLLUP_MIN || kind == MTS_ROLLUP_MAX) &&
-		(attribute->typid != points->attributes[of - 1].typid ||
-		 get_typcollation(attribute->typid) !=
-			 get_typcollation(points->attributes[of - 1].typid)))
-		return psprintf("Column \"%s\" has another type than column \"%s\" of "
-						"the points.",
-						column->name, points->layout.columns[of - 1].name);
+		!is_same_type(rollup, attnum, of))
+		return psprintf(
+			"Column \"%s\" has another type or collation than column \"%s\" of "
+			"the points.",
+			column->name, points->layout.columns[of - 1].name);
 	*record = attnum;
 	return NULL;
 }
@@ -334,14 +347,11 @@ read_columns(MtsRollup *rollup)
 }
 
 /*
- * mts_rollup_try_open
- *		Read what a foreign table declares as a roll-up.
- *
- * NULL if it is not a roll-up, or not a valid one; then *problem is a
- * sentence that says why.
+ * Read the options of a foreign table as those of a roll-up.  *problem is a
+ * sentence that says why it is not a valid one, or NULL.
  */
-MtsRollup *
-mts_rollup_try_open(Relation relation, const char **problem)
+static MtsRollup *
+read_table(Relation relation, const char **problem)
 {
 	MtsRollup *rollup = palloc0(sizeof(MtsRollup));
 	Oid relid = RelationGetRelid(relation);
@@ -357,9 +367,34 @@ mts_rollup_try_open(Relation relation, const char **problem)
 		*problem = find_points(item, rollup);
 	if (!*problem)
 		*problem = read_options(GetForeignTable(relid)->options, rollup);
+	return rollup;
+}
+
+/*
+ * mts_rollup_try_open
+ *		Read what a foreign table declares as a roll-up.
+ *
+ * NULL if it is not a roll-up, or not a valid one; then *problem is a
+ * sentence that says why.
+ */
+MtsRollup *
+mts_rollup_try_open(Relation relation, const char **problem)
+{
+	MtsRollup *rollup = read_table(relation, problem);
+
 	if (!*problem)
 		*problem = read_columns(rollup);
 	return *problem ? NULL : rollup;
+}
+
+static _Noreturn void
+refuse(Relation relation, const char *problem)
+{
+	ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+					errmsg("foreign table \"%s\" is not a valid roll-up",
+						   RelationGetRelationName(relation)),
+					errdetail("%s", problem)));
+	pg_unreachable();
 }
 
 /*
@@ -373,10 +408,23 @@ mts_rollup_open(Relation relation)
 	MtsRollup *rollup = mts_rollup_try_open(relation, &problem);
 
 	if (!rollup)
-		ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
-						errmsg("foreign table \"%s\" is not a valid roll-up",
-							   RelationGetRelationName(relation)),
-						errdetail("%s", problem)));
+		refuse(relation, problem);
+	return rollup;
+}
+
+/*
+ * mts_rollup_open_options
+ *		Read what a roll-up declares, except for its columns, which must not
+ *		be used.  Raises an error if that is not valid.
+ */
+MtsRollup *
+mts_rollup_open_options(Relation relation)
+{
+	const char *problem;
+	MtsRollup *rollup = read_table(relation, &problem);
+
+	if (problem)
+		refuse(relation, problem);
 	return rollup;
 }
 
@@ -403,6 +451,28 @@ mts_rollup_ceil(const MtsRollup *rollup, MtsTime t)
 	return mts_clock_step(&rollup->clock, begin, rollup->interval, 1, &end)
 			   ? end
 			   : MTS_TIME_MAX;
+}
+
+/*
+ * mts_rollup_is_made_of
+ *		Tell whether the intervals of a roll-up in a range, which may be open
+ *		at its begin, consist of whole intervals of a finer roll-up.
+ */
+bool
+mts_rollup_is_made_of(const MtsRollup *rollup, const MtsRollup *finer,
+					  MtsRange range)
+{
+	MtsTime t = range.from == MTS_TIME_MIN ? MTS_UNIX_EPOCH : range.from;
+
+	if (!mts_span_is_calendar(rollup->interval))
+		return !mts_span_is_calendar(finer->interval) &&
+			   rollup->interval.usecs % finer->interval.usecs == 0;
+	for (t = mts_rollup_floor(rollup, t); t < range.to;
+		 t = mts_rollup_ceil(rollup, t + 1))
+		if (mts_rollup_floor(finer, t) != t)
+			return false;
+	return range.to == MTS_TIME_MAX ||
+		   mts_rollup_floor(finer, range.to) == range.to;
 }
 
 /* mts_rollup_limit: the latest time up to which a roll-up can be complete. */

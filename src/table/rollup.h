@@ -66,9 +66,12 @@ typedef struct MtsRollupState
 
 extern List *mts_rollup_list(Oid source);
 extern MtsRollup *mts_rollup_try_open(Relation relation, const char **problem);
+extern MtsRollup *mts_rollup_open_options(Relation relation);
 extern MtsRollup *mts_rollup_open(Relation relation);
 extern MtsTime mts_rollup_floor(const MtsRollup *rollup, MtsTime t);
 extern MtsTime mts_rollup_ceil(const MtsRollup *rollup, MtsTime t);
+extern bool mts_rollup_is_made_of(const MtsRollup *rollup,
+								  const MtsRollup *finer, MtsRange range);
 extern MtsTime mts_rollup_limit(const MtsRollup *rollup);
 extern void mts_rollup_parse_state(const MtsRollup *rollup, const bson_t *doc,
 								   MtsRollupState *state);
