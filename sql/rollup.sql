@@ -122,7 +122,7 @@ SELECT query, same(query) FROM unnest(ARRAY[
   $$SELECT count(*), count(temp) FROM points WHERE ts < '2024-03-29Z' OR sensor = 's1'$$]) query;
 
 -- Plans follow what is declared
-PREPARE averages AS SELECT date_trunc('day', ts), avg(temp) FROM points GROUP BY 1;
+PREPARE averages AS SELECT date_trunc('day', ts, 'Europe/Berlin'), avg(temp) FROM points GROUP BY 1;
 SET plan_cache_mode = force_generic_plan;
 SELECT plan('EXECUTE averages');
 ALTER FOREIGN TABLE points_1d ALTER temp_n OPTIONS (DROP rollup, DROP rollup_column);

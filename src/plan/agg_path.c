@@ -131,8 +131,7 @@ estimate_groups(const MtsAggregation *aggregation, const PathTarget *target)
  */
 static List *
 find_rollups(const MtsAggregation *aggregation, const PathTarget *target,
-			 const MtsJoinKeys *wanted, double groups, Cost startup,
-			 Cost *total)
+			 const MtsJoinKeys *wanted, Cost startup, Cost *total)
 {
 	List *keys = NIL;
 	List *rollups;
@@ -140,8 +139,8 @@ find_rollups(const MtsAggregation *aggregation, const PathTarget *target,
 
 	if (wanted)
 		keys = list_make1(linitial(((OpExpr *) linitial(wanted->plan))->args));
-	rollups = mts_rollup_match_find(aggregation->input, target, keys, groups,
-									&share);
+	rollups = mts_rollup_match_find(aggregation->root, aggregation->input,
+									target, keys, &share);
 	if (rollups != NIL)
 		*total = startup + list_length(rollups) * STARTUP_COST +
 				 (*total - startup) * share;
@@ -175,8 +174,8 @@ make_scan(const MtsAggregation *aggregation, RelOptInfo *rel,
 	total -= mts_plan_points(root, input, param) *
 			 (cpu_tuple_cost - POINT_COST * cpu_operator_cost);
 	if (!param && !is_divided)
-		rollups = find_rollups(aggregation, target, wanted, groups,
-							   rows->startup_cost, &total);
+		rollups = find_rollups(aggregation, target, wanted, rows->startup_cost,
+							   &total);
 	counts = rollups == NIL && can_count(aggregation, target);
 	if (counts)
 		total =

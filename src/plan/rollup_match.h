@@ -11,7 +11,8 @@
 /* Lets aggregations be answered by roll-ups */
 extern bool mts_enable_rollups;
 
-extern List *mts_rollup_match_find(RelOptInfo *rel, const PathTarget *target,
-								   List *more, double groups, double *share);
+extern List *mts_rollup_match_find(PlannerInfo *root, RelOptInfo *rel,
+								   const PathTarget *target, List *more,
+								   double *share);
 
 #endif /* MTS_ROLLUP_MATCH_H */
