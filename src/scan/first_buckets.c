@@ -129,8 +129,9 @@ find_starts(const MtsQuery *query, Entry *entry)
 		mts_layout_bucket_range(layout, (MtsRange){start, last == MTS_TIME_MAX
 															  ? last
 															  : last + 1});
-	entry->first.next = descending ? entry->starts.from - 1 : entry->starts.to;
-	entry->first.has_next = true;
+	entry->first.next_time =
+		descending ? entry->starts.from - 1 : entry->starts.to;
+	entry->first.has_next_time = true;
 	entry->is_unclear =
 		entry->starts.from == MTS_TIME_MIN || entry->starts.to == MTS_TIME_MAX;
 }
