@@ -41,17 +41,6 @@ new_query(MtsTable *table, const MtsQuerySpec *spec)
 	return query;
 }
 
-/* Intersect the ranges of wanted points with others. */
-static void
-intersect_ranges(MtsQuery *query, const MtsRanges *ranges)
-{
-	MtsRanges both = {0, palloc((query->ranges.n + ranges->n) *
-								sizeof(MtsRange))};
-
-	mts_ranges_intersect(&query->ranges, ranges, &both);
-	query->ranges = both;
-}
-
 /* Join the quals into one condition on points, and set the ranges. */
 static MtsFilter *
 evaluate_quals(MtsQuery *query, List *quals, ExprContext *econtext)
@@ -68,7 +57,11 @@ evaluate_quals(MtsQuery *query, List *quals, ExprContext *econtext)
 
 		if (one->kind == MTS_FILTER_TIME)
 		{
-			intersect_ranges(query, &one->ranges);
+			MtsRanges both = {0, palloc((query->ranges.n + one->ranges.n) *
+										sizeof(MtsRange))};
+
+			mts_ranges_intersect(&query->ranges, &one->ranges, &both);
+			query->ranges = both;
 			query->accepts_null_time = false;
 		}
 		else
