@@ -10,6 +10,7 @@
 #include "utils/hsearch.h"
 
 #include "modify/bucket_write.h"
+#include "modify/rollup_mark.h"
 
 /* What is known of the buckets of a statement */
 typedef enum MtsNewBuckets
@@ -26,8 +27,9 @@ typedef struct MtsWriter
 	Oid userid;
 	MtsTargeting *targeting;
 	MtsBulk bulk;
-	bool has_begun;    /* some row was added */
-	bool moves_points; /* from other buckets or slots; not new ones */
+	MtsRollupMarks *marks; /* NULL without roll-ups */
+	bool has_begun;        /* some row was added */
+	bool moves_points;     /* from other buckets or slots; not new ones */
 	MtsNewBuckets new_buckets;
 	int refused_trials; /* since the last one that found new buckets */
 	int waiting_sends;  /* before the next trial */
