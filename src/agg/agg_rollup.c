@@ -536,10 +536,12 @@ read_state(MtsRollupScan *rollup, MtsRollupState *state)
  * mts_agg_rollup_begin
  *		Begin to read the rows of intervals in the wanted times.
  *
- * wanted must live as long as the execution.
+ * wanted must live as long as the execution.  If may_fail, a server that does
+ * not answer soon leaves the state unknown, so that nothing is complete.
  */
 void
-mts_agg_rollup_begin(MtsRollupScan *rollup, const MtsRanges *wanted)
+mts_agg_rollup_begin(MtsRollupScan *rollup, const MtsRanges *wanted,
+					 bool may_fail)
 {
 	HASHCTL control = {.keysize = sizeof(MtsTime),
 					   .entrysize = sizeof(MtsInterval),
@@ -549,7 +551,16 @@ mts_agg_rollup_begin(MtsRollupScan *rollup, const MtsRanges *wanted)
 	rollup->intervals = hash_create("mongo_ts_fdw intervals", 256, &control,
 									HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	rollup->wanted = *wanted;
-	read_state(rollup, &rollup->state);
+	if (may_fail)
+		rollup->has_state =
+			mts_rollup_try_read_state(rollup->rollup,
+									  rollup->scan->source->userid,
+									  &rollup->state);
+	else
+	{
+		read_state(rollup, &rollup->state);
+		rollup->has_state = true;
+	}
 	find_complete(rollup);
 	if (rollup->complete.n > 0 && !is_of_use(rollup))
 		rollup->complete.n = 0;

@@ -30,6 +30,7 @@ typedef struct MtsRollupScan
 
 	/* an execution */
 	MemoryContext memory; /* of all that follows */
+	bool has_state;       /* the next field is known */
 	MtsRollupState state;
 	MtsRanges wanted;   /* the times that the points' query wants */
 	MtsRanges complete; /* of these, whole intervals with all their points */
@@ -44,7 +45,7 @@ extern MtsRollupScan *mts_agg_rollup_open(ForeignScanState *node, Oid relid,
 										  const MtsScan *points, List *private,
 										  TupleDesc desc);
 extern void mts_agg_rollup_begin(MtsRollupScan *rollup,
-								 const MtsRanges *wanted);
+								 const MtsRanges *wanted, bool may_fail);
 extern bool mts_agg_rollup_next(MtsRollupScan *rollup, TupleTableSlot *row);
 extern bool mts_agg_rollup_has_changed(MtsRollupScan *rollup);
 extern void mts_agg_rollup_open_times(const MtsRollupScan *rollup,
