@@ -159,9 +159,9 @@ find_of(const MtsQuery *query, bool fixes_keys)
 		find.filter =
 			mts_query_restrict(find.filter,
 							   mts_sort_order_series_terms(order, nkeys));
-	if (query->nulls_come_first)
+	if (query->unsorted_come_first)
 		find.filter = mts_query_restrict(find.filter,
-										 mts_query_time_terms(query, false));
+										 mts_query_sorted_terms(query, true));
 	return find;
 }
 
@@ -191,7 +191,7 @@ find_text(const char *collection, const MtsFind *find)
 	if (!bson_empty(find->projection))
 		appendStringInfo(&text, ", %s", mts_document_shell(find->projection));
 	appendStringInfoChar(&text, ')');
-	if (!bson_empty(find->sort))
+	if (find->sort && !bson_empty(find->sort))
 		appendStringInfo(&text, ".sort(%s)", mts_document_shell(find->sort));
 	return text.data;
 }
@@ -220,12 +220,15 @@ explain_query(const MtsScan *scan, const char *label, ExplainState *es)
 		text = find_text(collection, &find);
 	}
 	ExplainPropertyText(label, text, es);
-	if (!query || !query->is_possible || !query->nulls_come_first)
+	if (!query || !query->is_possible || !query->unsorted_come_first)
 		return;
 	find = mts_source_find(query);
-	find.filter =
-		mts_query_restrict(query->filter, mts_query_time_terms(query, true));
-	ExplainPropertyText("MongoDB Query for Nulls",
+	find.filter = mts_query_restrict(query->filter,
+									 mts_query_sorted_terms(query, false));
+	find.sort = NULL;
+	ExplainPropertyText(query->order->extreme
+							? "MongoDB Query for Other Buckets"
+							: "MongoDB Query for Nulls",
 						find_text(collection, &find), es);
 }
 
@@ -396,6 +399,24 @@ explain_series(const MtsScan *scan, ExplainState *es)
 										   order->keys[i].column + 1, false));
 	if (names)
 		ExplainPropertyList("Skip Scan Keys", names, es);
+}
+
+/* Show that the buckets are read in the order of their extremes. */
+static void
+explain_extremes(const MtsScan *scan, ExplainState *es)
+{
+	const MtsSortOrder *order = scan->spec.order;
+
+	if (order && order->extreme)
+		ExplainPropertyText("Bucket Order",
+							psprintf("%s %s first",
+									 order->keys[0].descending ? "greatest"
+															   : "least",
+									 quote_identifier(
+										 get_attname(scan->table->relid,
+													 order->keys[0].column + 1,
+													 false))),
+							es);
 }
 
 /* Show why a scan reads the view of a native time-series collection. */
@@ -579,6 +600,7 @@ mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
 		explain_rollups(agg, is_known, es);
 	}
 	explain_series(scan, es);
+	explain_extremes(scan, es);
 	explain_native(scan, es);
 	if (is_known)
 		mts_scan_prepare(scan);

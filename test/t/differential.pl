@@ -232,6 +232,7 @@ sub check_plans
 		  q(plan ~ '(Join|Nested Loop).*Partial Aggregate on'),
 		'roll-ups' => q(plan ~ 'Roll-up Query: db'),
 		'counts by MongoDB' => q(plan ~ 'n: {\$sum: 1}'),
+		'orders of buckets by extremes' => q(plan ~ 'Bucket Order'),
 		'conditions on bounds of values' => q(plan ~ '\$nor'));
 
 	# other servers do not skip through an index

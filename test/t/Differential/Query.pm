@@ -71,6 +71,8 @@ sub settings
 	  if $q->{kind} eq 'groups' && $q->{layout}{rollups} && chance(0.7);
 	push @settings, off(0.15, map { "enable_$_" }
 		qw(sort hashagg incremental_sort)) if $q->{kind} ne 'rows';
+	# sorting so few rows is cheap
+	push @settings, off(0.7, 'enable_sort') if $q->{by_value};
 	push @settings, parallel() if $is_parallel;
 	push @settings, 'enable_partitionwise_aggregate=on',
 	  'enable_partitionwise_join=on'
