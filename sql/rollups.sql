@@ -326,7 +326,11 @@ DELETE FROM memory WHERE "timestamp" < '2013-11-01 21:17:33Z';
 SELECT count(*), min("timestamp") FROM memory;
 -- A whole collection
 SELECT mongo_ts_command('rollups', '{"drop": "metrics"}')->'ok' AS ok;
+-- roll-ups still have the totals, whose ranges are not stale
 SELECT count(*) FROM memory;
+SET mongo_ts_fdw.enable_rollups = off;
+SELECT count(*) FROM memory;
+RESET mongo_ts_fdw.enable_rollups;
 
 -- one of several
 CREATE TABLE memory_all ("timestamp" timestamptz, type text, value float8) PARTITION BY RANGE ("timestamp");

@@ -1,6 +1,6 @@
 /*
  * agg_answer.c
- *		Aggregate what is read of buckets, in the cheapest of four ways.
+ *		Aggregate what is read of buckets, in the cheapest of five ways.
  *
  * The ways are in the table below, from the cheapest one to that which always
  * works.  All have one contract.  A way is asked for each item of its kind, if
@@ -56,10 +56,12 @@ typedef struct Way
 } Way;
 
 static bool prepare_count(MtsAnswers *answers, List *private);
+static bool prepare_rollups(MtsAnswers *answers, List *private);
 static bool prepare_preaggregates(MtsAnswers *answers, List *private);
 static bool prepare_columns(MtsAnswers *answers, List *private);
 
 static Answer answer_by_count(MtsAnswers *answers);
+static Answer answer_by_rollups(MtsAnswers *answers);
 static Answer answer_by_preaggregates(MtsAnswers *answers);
 static Answer answer_by_columns(MtsAnswers *answers);
 static Answer answer_by_points(MtsAnswers *answers);
@@ -67,6 +69,9 @@ static Answer answer_by_points(MtsAnswers *answers);
 static const Way ways[MTS_NWAYS] = {
 	/* MongoDB counts documents that are rows, if only their number matters. */
 	[MTS_WAY_COUNT] = {MTS_AGG_COUNT, prepare_count, answer_by_count},
+
+	/* The row of a roll-up, which knows that its points are in one group. */
+	[MTS_WAY_ROLLUPS] = {MTS_AGG_TOTALS, prepare_rollups, answer_by_rollups},
 
 	/* The pre-aggregates of a bucket, if all its points are in one group. */
 	[MTS_WAY_PREAGGREGATES] = {MTS_AGG_HEADER, prepare_preaggregates,
@@ -104,6 +109,47 @@ answer_by_count(MtsAnswers *answers)
 	for (int i = 0; i < spec->naggregates; i++)
 		mts_transition_combine(&spec->aggregates[i].transition, &group[i],
 							   Int64GetDatum(n));
+	return YES;
+}
+
+/* ---- By roll-ups -------------------------------------------------------- */
+
+static bool
+prepare_rollups(MtsAnswers *answers, List *private)
+{
+	return answers->input->rollups != NIL;
+}
+
+/* Aggregate the points of the row by their totals. */
+static void
+aggregate_totals(MtsAnswers *answers, const MtsRollupScan *rollup)
+{
+	const MtsAggSpec *spec = answers->spec;
+	MtsGroups *groups = answers->groups;
+	const MtsTotals *totals = &rollup->totals;
+
+	mts_agg_group_begin_bucket(groups, totals->earliest, totals->latest);
+	if (!ExecQual(rollup->filter, answers->econtext) ||
+		!mts_agg_group_run_passes(groups, spec->filter, totals->npoints))
+		return;
+	mts_agg_group_enter_point(groups, totals->earliest);
+	for (int i = 0; i < spec->naggregates; i++)
+		groups->excludes[i] =
+			groups->excludes[i] ||
+			!ExecQual(spec->aggregates[i].filter, answers->econtext);
+	mts_agg_totals_combine(spec, rollup->required, totals, groups->excludes,
+						   groups->group);
+}
+
+static Answer
+answer_by_rollups(MtsAnswers *answers)
+{
+	MemoryContext old;
+
+	ResetExprContext(answers->econtext);
+	old = MemoryContextSwitchTo(answers->econtext->ecxt_per_tuple_memory);
+	aggregate_totals(answers, answers->input->rollup);
+	MemoryContextSwitchTo(old);
 	return YES;
 }
 
@@ -544,12 +590,23 @@ mts_agg_answer_new(const MtsAggSpec *spec, List *private, MtsAggInput *input,
 	return answers;
 }
 
-/* Begin again without a way; this is the only restart of an aggregation. */
+/* Begin again without items; this is the only restart of an aggregation. */
 static void
-begin_again(MtsAnswers *answers, const Way *without)
+begin_again(MtsAnswers *answers, MtsAggItem without)
 {
 	mts_agg_group_clear(answers->groups);
-	mts_agg_input_begin_again(answers->input, without->item);
+	mts_agg_input_begin_again(answers->input, without);
+}
+
+/* Read all again, since a roll-up has changed while it was read. */
+static void
+read_again(MtsAnswers *answers)
+{
+	if (!answers->can_begin_again)
+		ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+						errmsg("a roll-up was refreshed while it was read"),
+						errhint("Repeat the statement.")));
+	begin_again(answers, MTS_AGG_CHANGE);
 }
 
 /* Aggregate the current item by the first way that can. */
@@ -568,7 +625,7 @@ answer_item(MtsAnswers *answers, MtsAggItem item)
 			case NO:
 				continue;
 			case BEGIN_AGAIN:
-				begin_again(answers, &ways[i]);
+				begin_again(answers, ways[i].item);
 				return;
 		}
 	}
@@ -589,7 +646,10 @@ mts_agg_answer_next(MtsAnswers *answers, bool can_begin_again)
 	if (item == MTS_AGG_END)
 		return false;
 	answers->can_begin_again = can_begin_again;
-	answer_item(answers, item);
+	if (item == MTS_AGG_CHANGE)
+		read_again(answers);
+	else
+		answer_item(answers, item);
 	return true;
 }
 

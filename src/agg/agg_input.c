@@ -1,6 +1,11 @@
 /*
  * agg_input.c
- *		Read what an aggregation can do with: counts, headers, or buckets.
+ *		Read what an aggregation can do with: counts, rows of roll-ups,
+ *		headers, or buckets.
+ *
+ * Roll-ups are read first, the coarsest one of the times that the query wants,
+ * and each next one of those that the ones before leave open.  The points are
+ * read of what all leave open.
  *
  * A header is a bucket without its points: its keys, its times and its
  * pre-aggregates.  If headers can suffice, the scan reads them first.  A
@@ -33,6 +38,22 @@ void
 mts_agg_input_add_counts(MtsAggInput *input)
 {
 	input->scan->spec.counts_rows = true;
+}
+
+/*
+ * mts_agg_input_add_rollups
+ *		Read roll-ups, the coarsest first, before the points that these leave
+ *		open.  row is that of the points.
+ */
+void
+mts_agg_input_add_rollups(MtsAggInput *input, List *rollups,
+						  TupleTableSlot *row)
+{
+	input->rollups = rollups;
+	input->row = row;
+	input->times_of =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw times",
+							  ALLOCSET_SMALL_SIZES);
 }
 
 /* mts_agg_input_add_headers: read headers first, with these fields. */
@@ -111,6 +132,95 @@ mts_agg_input_defer(MtsAggInput *input)
 	MemoryContextSwitchTo(old);
 }
 
+/* ---- Roll-ups ----------------------------------------------------------- */
+
+/* Find the times that the query of the points wants. */
+static void
+find_wanted(MtsAggInput *input)
+{
+	MtsScan *scan = input->scan;
+	const MtsQuery *query =
+		mts_query_make(scan->table, &scan->spec, scan->econtext);
+
+	input->wanted = query->ranges;
+	if (!query->is_possible)
+		input->wanted.n = 0;
+}
+
+/* Begin to read the next roll-up. */
+static void
+begin_rollup(MtsAggInput *input)
+{
+	MemoryContext old = MemoryContextSwitchTo(input->times_of);
+
+	if (input->nread == 0)
+		find_wanted(input);
+	MemoryContextSwitchTo(old);
+	input->rollup = list_nth(input->rollups, input->nread);
+	mts_agg_rollup_begin(input->rollup, &input->wanted);
+}
+
+/* End a roll-up, so that what it leaves open is wanted of the next one. */
+static void
+end_rollup(MtsAggInput *input)
+{
+	MemoryContext old = MemoryContextSwitchTo(input->times_of);
+
+	mts_agg_rollup_open_times(input->rollup, &input->wanted);
+	MemoryContextSwitchTo(old);
+	input->rollup = NULL;
+	if (++input->nread == list_length(input->rollups))
+		input->scan->spec.times = &input->wanted;
+}
+
+/* Read the next row of a roll-up; MTS_AGG_END after the last one. */
+static MtsAggItem
+read_rollups(MtsAggInput *input)
+{
+	while (input->nread < list_length(input->rollups))
+	{
+		if (!input->rollup)
+			begin_rollup(input);
+		if (mts_agg_rollup_next(input->rollup, input->row))
+			return MTS_AGG_TOTALS;
+		if (mts_agg_rollup_has_changed(input->rollup))
+			return MTS_AGG_CHANGE;
+		end_rollup(input);
+	}
+	return MTS_AGG_END;
+}
+
+/*
+ * mts_agg_input_skip_rollups
+ *		Find the queries of the roll-ups and of the points, as far as they are
+ *		known without reading rows.
+ */
+void
+mts_agg_input_skip_rollups(MtsAggInput *input)
+{
+	while (input->nread < list_length(input->rollups))
+	{
+		begin_rollup(input);
+		mts_scan_prepare(input->rollup->scan);
+		end_rollup(input);
+	}
+}
+
+static void
+forget_rollups(MtsAggInput *input)
+{
+	ListCell *lc;
+
+	if (input->rollups == NIL)
+		return;
+	foreach (lc, input->rollups)
+		mts_agg_rollup_reset(lfirst(lc));
+	input->rollup = NULL;
+	input->nread = 0;
+	input->scan->spec.times = NULL;
+	MemoryContextReset(input->times_of);
+}
+
 /* ---- Reading ------------------------------------------------------------ */
 
 /* Read the next bucket of the scan, or the number of the rows of a part. */
@@ -143,8 +253,10 @@ read_scan(MtsAggInput *input)
 MtsAggItem
 mts_agg_input_next(MtsAggInput *input)
 {
-	MtsAggItem item;
+	MtsAggItem item = read_rollups(input);
 
+	if (item != MTS_AGG_END)
+		return item;
 	for (;;)
 	{
 		if (input->is_reading_deferred)
@@ -175,12 +287,13 @@ forget_deferred(MtsAggInput *input)
 /*
  * mts_agg_input_begin_again
  *		Read all again that has been read since the last reset, without items
- *		of one kind.
+ *		of one kind.  Roll-ups are read again in any case.
  */
 void
 mts_agg_input_begin_again(MtsAggInput *input, MtsAggItem without)
 {
 	forget_deferred(input);
+	forget_rollups(input);
 	if (without == MTS_AGG_COUNT)
 		input->scan->spec.counts_rows = false;
 	if (without == MTS_AGG_HEADER)
@@ -199,6 +312,7 @@ void
 mts_agg_input_reset(MtsAggInput *input)
 {
 	forget_deferred(input);
+	forget_rollups(input);
 	if (!input->fields)
 		return;
 	input->scan->spec.headers = input->fields;

@@ -52,17 +52,23 @@ intersect_ranges(MtsQuery *query, const MtsRanges *ranges)
 	query->ranges = both;
 }
 
-/* Join the quals into one condition on points, and set the ranges. */
+/* Join the conditions into one on points, and set the ranges. */
 static MtsFilter *
-evaluate_quals(MtsQuery *query, List *quals, ExprContext *econtext)
+evaluate_quals(MtsQuery *query, const MtsQuerySpec *spec,
+			   ExprContext *econtext)
 {
 	MtsFilter *all = palloc0(sizeof(MtsFilter));
 	MtsFilter *times;
 	ListCell *lc;
 
 	all->kind = MTS_FILTER_AND;
-	all->args = palloc((list_length(quals) + 1) * sizeof(MtsFilter *));
-	foreach (lc, quals)
+	all->args = palloc((list_length(spec->quals) + 1) * sizeof(MtsFilter *));
+	if (spec->times)
+	{
+		intersect_ranges(query, spec->times);
+		query->accepts_null_time = false;
+	}
+	foreach (lc, spec->quals)
 	{
 		MtsFilter *one = mts_qual_evaluate(query->table, lfirst(lc), econtext);
 
@@ -153,7 +159,7 @@ mts_query_make(MtsTable *table, const MtsQuerySpec *spec,
 			   ExprContext *econtext)
 {
 	MtsQuery *query = new_query(table, spec);
-	MtsFilter *condition = evaluate_quals(query, spec->quals, econtext);
+	MtsFilter *condition = evaluate_quals(query, spec, econtext);
 
 	query->is_possible = mts_filter_build(&table->layout, condition,
 										  table->filter, query->filter);

@@ -47,6 +47,7 @@ typedef struct MtsQuerySpec
 {
 	bool *needed;              /* by column of the layout */
 	List *quals;               /* of MtsQual: the pushed conditions */
+	const MtsRanges *times;    /* only these are wanted; or NULL */
 	const MtsSortOrder *order; /* or NULL */
 	int initial_batch_size;    /* 0 for the table's fetch_size */
 	bool on_primary;

@@ -92,6 +92,13 @@ mts_scan_new(MtsTable *table, Oid userid, List *attnums, ExprContext *econtext)
 					find_needed(table, attnums), econtext, row_ids);
 }
 
+/* Tell whether a plan is executed, not only explained. */
+static bool
+is_executed(const ForeignScanState *node)
+{
+	return (node->ss.ps.state->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0;
+}
+
 /*
  * mts_scan_beside
  *		Prepare to read other buckets for a scan: the same attributes, counted
@@ -102,6 +109,35 @@ mts_scan_beside(const MtsScan *scan)
 {
 	return new_scan(mts_source_beside(scan->source), scan->spec.needed,
 					scan->econtext, NULL);
+}
+
+/*
+ * mts_scan_for_plan
+ *		Prepare to read attributes of a table for a plan, by these clauses on
+ *		the relation varno.
+ */
+MtsScan *
+mts_scan_for_plan(ForeignScanState *node, MtsTable *table, Oid userid,
+				  List *attnums, Index varno, List *clauses,
+				  ExprContext *econtext)
+{
+	MtsScan *scan = mts_scan_new(table, userid, attnums, econtext);
+	ListCell *lc;
+
+	foreach (lc, clauses)
+	{
+		MtsQual *qual = mts_shippable_clause(table, varno, lfirst(lc));
+
+		if (!qual)
+			elog(ERROR, "a clause of the plan cannot be pushed down");
+		mts_qual_init(qual, &node->ss.ps);
+		scan->spec.quals = lappend(scan->spec.quals, qual);
+	}
+	if (is_executed(node) && table->is_consistent)
+		mts_source_read_snapshot(
+			scan->source,
+			mts_snapshot_of(table->serverid, node->ss.ps.state->es_snapshot));
+	return scan;
 }
 
 /*
@@ -116,30 +152,16 @@ mts_scan_of_plan(ForeignScanState *node, Relation relation, Index varno,
 	Oid userid =
 		OidIsValid(mts_scan_user(node)) ? mts_scan_user(node) : GetUserId();
 	List *native = list_nth(plan->fdw_private, MTS_PRIVATE_NATIVE);
-	bool is_executed =
-		(node->ss.ps.state->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0;
 	MtsScan *scan =
-		mts_scan_new(mts_native_open_planned(relation, userid, native,
-											 is_executed),
-					 userid, list_nth(plan->fdw_private, MTS_PRIVATE_NEEDED),
-					 econtext);
-	ListCell *lc;
+		mts_scan_for_plan(node,
+						  mts_native_open_planned(relation, userid, native,
+												  is_executed(node)),
+						  userid,
+						  list_nth(plan->fdw_private, MTS_PRIVATE_NEEDED),
+						  varno, clauses, econtext);
 
-	foreach (lc, clauses)
-	{
-		MtsQual *qual = mts_shippable_clause(scan->table, varno, lfirst(lc));
-
-		if (!qual)
-			elog(ERROR, "a clause of the plan cannot be pushed down");
-		mts_qual_init(qual, &node->ss.ps);
-		scan->spec.quals = lappend(scan->spec.quals, qual);
-	}
-	if (is_executed && scan->table->is_consistent)
-		mts_source_read_snapshot(
-			scan->source, mts_snapshot_of(scan->table->serverid,
-										  node->ss.ps.state->es_snapshot));
 	scan->warns_of_typos =
-		is_executed && !scan->spec.on_primary && !IsParallelWorker();
+		is_executed(node) && !scan->spec.on_primary && !IsParallelWorker();
 	/* workers read other documents */
 	for (int i = 0;
 		 i < scan->bucket->noutputs && node->ss.ps.plan->parallel_aware; i++)

@@ -36,6 +36,9 @@ typedef struct MtsScan
 extern MtsScan *mts_scan_new(MtsTable *table, Oid userid, List *attnums,
 							 ExprContext *econtext);
 extern MtsScan *mts_scan_beside(const MtsScan *scan);
+extern MtsScan *mts_scan_for_plan(ForeignScanState *node, MtsTable *table,
+								  Oid userid, List *attnums, Index varno,
+								  List *clauses, ExprContext *econtext);
 extern MtsScan *mts_scan_of_plan(ForeignScanState *node, Relation relation,
 								 Index varno, List *clauses,
 								 ExprContext *econtext);

@@ -15,11 +15,12 @@
 typedef enum MtsWay
 {
 	MTS_WAY_COUNT,
+	MTS_WAY_ROLLUPS,
 	MTS_WAY_PREAGGREGATES,
 	MTS_WAY_COLUMNS,
 	MTS_WAY_POINTS
 } MtsWay;
-#define MTS_NWAYS 4
+#define MTS_NWAYS 5
 
 /* What EXPLAIN ANALYZE shows; only int64, which parallel.c adds up */
 typedef struct MtsCounters
@@ -35,7 +36,8 @@ typedef struct MtsCounters
 
 	/* of a partial aggregate */
 	int64 removed;             /* points that local conditions removed */
-	int64 answered[MTS_NWAYS]; /* buckets, by way; a count is one */
+	int64 answered[MTS_NWAYS]; /* buckets, by way; a count is one, and so
+								* is the row of a roll-up */
 } MtsCounters;
 
 typedef struct MtsPartReader MtsPartReader;

@@ -127,8 +127,13 @@ sub groups
 	return;
 }
 
-# Tell whether a layout has pre-aggregates, for which more aggregates are made.
-sub has_totals { return $_[0]->{columns}[-1][2] =~ m/sum_field/ }
+# Tell whether a layout has pre-aggregates or roll-ups, for which more
+# aggregates are made.
+sub has_totals
+{
+	my ($layout) = @_;
+	return $layout->{rollups} || $layout->{columns}[-1][2] =~ m/sum_field/;
+}
 
 sub any_kind
 {
