@@ -226,6 +226,9 @@ read_options(List *options, MtsRollup *rollup)
 	const char *interval = mts_option_get(options, "rollup_interval");
 	const char *lag = mts_option_get(options, "rollup_lag");
 	const char *by = mts_option_get(options, "rollup_maintained_by");
+	const char *retention =
+		mts_option_get(GetForeignTable(rollup->points)->options,
+					   "rollup_retention");
 
 	if (!interval)
 		return "Option \"rollup_of\" requires option \"rollup_interval\".";
@@ -238,6 +241,9 @@ read_options(List *options, MtsRollup *rollup)
 		return "Option \"rollup_zone\" is for intervals of a day or a month.";
 	if (lag)
 		rollup->lag = mts_option_span(lag);
+	rollup->drops_points = retention != NULL;
+	if (retention)
+		rollup->retention = mts_option_span(retention);
 	rollup->by_application = by && strcmp(by, "application") == 0;
 	if (table->layout.time_column < 0)
 		return "A roll-up requires a column with the time.";
@@ -477,12 +483,30 @@ mts_rollup_is_made_of(const MtsRollup *rollup, const MtsRollup *finer,
 		   mts_rollup_floor(finer, range.to) == range.to;
 }
 
+static MtsTime
+before_now(MtsSpan span)
+{
+	return GetCurrentTimestamp() - span.usecs - span.days * MTS_DAY;
+}
+
+/*
+ * mts_rollup_first_kept
+ *		The begin of the first interval whose points have not been removed
+ *		because of their age.
+ */
+MtsTime
+mts_rollup_first_kept(const MtsRollup *rollup)
+{
+	return rollup->drops_points
+			   ? mts_rollup_ceil(rollup, before_now(rollup->retention))
+			   : MTS_TIME_MIN;
+}
+
 /* mts_rollup_limit: the latest time up to which a roll-up can be complete. */
 MtsTime
 mts_rollup_limit(const MtsRollup *rollup)
 {
-	return mts_rollup_floor(rollup, GetCurrentTimestamp() - rollup->lag.usecs -
-										rollup->lag.days * MTS_DAY);
+	return mts_rollup_floor(rollup, before_now(rollup->lag));
 }
 
 /* ---- The state ---------------------------------------------------------- */
@@ -502,26 +526,23 @@ read_time(bson_iter_t *at, MtsTime *t)
 	return true;
 }
 
-/* Add a stale range, extended to whole intervals. */
-static bool
-add_stale(const MtsRollup *rollup, const bson_t *item, MtsRanges *ranges)
+/*
+ * mts_rollup_parse_range
+ *		Read a stale range of a state, extended to whole intervals; false if
+ *		it is not one.
+ */
+bool
+mts_rollup_parse_range(const MtsRollup *rollup, const bson_t *item,
+					   MtsRange *range)
 {
 	bson_iter_t from, to;
-	MtsRange range;
-	MtsRanges one = {1, &range};
-	MtsRanges both = {0, palloc((ranges->n + 1) * sizeof(MtsRange))};
 
 	if (!bson_iter_init_find(&from, item, "from") ||
 		!bson_iter_init_find(&to, item, "to") ||
-		!read_time(&from, &range.from) || !read_time(&to, &range.to))
+		!read_time(&from, &range->from) || !read_time(&to, &range->to))
 		return false;
-	range.from = mts_rollup_floor(rollup, range.from);
-	range.to = mts_rollup_ceil(rollup, range.to);
-	if (range.from < range.to)
-		mts_ranges_unite(ranges, &one, &both);
-	else
-		return true;
-	*ranges = both;
+	range->from = mts_rollup_floor(rollup, range->from);
+	range->to = mts_rollup_ceil(rollup, range->to);
 	return true;
 }
 
@@ -534,9 +555,19 @@ read_stale(const MtsRollup *rollup, bson_iter_t *array, MtsRanges *ranges)
 	if (!BSON_ITER_HOLDS_ARRAY(array) || !bson_iter_recurse(array, &item))
 		return false;
 	while (bson_iter_next(&item))
+	{
+		MtsRange range;
+		MtsRanges one = {1, &range};
+		MtsRanges both = {0, palloc((ranges->n + 1) * sizeof(MtsRange))};
+
 		if (!mts_document_view(&item, &view) ||
-			!add_stale(rollup, &view, ranges))
+			!mts_rollup_parse_range(rollup, &view, &range))
 			return false;
+		if (range.from >= range.to)
+			continue;
+		mts_ranges_unite(ranges, &one, &both);
+		*ranges = both;
+	}
 	return true;
 }
 
