@@ -27,7 +27,7 @@
  * With more points of a bucket, the conditions take the server longer than the
  * pipeline that they save.
  */
-#define MAX_CONDITIONAL_POINTS 16
+#define MAX_CONDITIONAL_POINTS 100
 
 /* ---- Changes ------------------------------------------------------------ */
 

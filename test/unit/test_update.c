@@ -377,13 +377,12 @@ static const WriteCase conditions[] = {
 	 NULL,
 	 "{'writes': [{'put': [1], 'v': 5}]}",
 	 "{}"},
-	{"slots are empty, or an empty document",
+	{"slots are absent; those of documents can be null or empty",
 	 {{"ts"}, {"a", "v.{second}.a"}, {"b", "w.{second}"}},
 	 "{'count': 'n'}",
 	 "{'writes': [{'put': [1], 'a': 5}, {'put': [59], 'b': 5}]}",
-	 "{n: {$type: 'number'}, 'v.1': {$not: {$exists: true, $ne: {}}},"
-	 " 'w.1': {$not: {$exists: true, $ne: {}}}, 'v.59': {$not: {$exists: true, $ne: {}}},"
-	 " 'w.59': {$not: {$exists: true, $ne: {}}}}"},
+	 "{n: {$type: 'number'}, 'v.1': {$in: [null, {}]}, 'w.1': {$exists: false},"
+	 " 'v.59': {$in: [null, {}]}, 'w.59': {$exists: false}}"},
 	{"no column has a reading",
 	 {{"ts"},
 	  {"a", "v.{second}.a", "-1"},
@@ -401,7 +400,7 @@ static const WriteCase conditions[] = {
 	 "{'once': true, 'nan': {'a': 1}, 'min': {'a': 'min', 'b': 'low'}, 'max': {'a': 'max', 'c': 'high'}}",
 	 "{'writes': [{'put': [1], 'a': 5, 'b': 'x', 'c': null}]}",
 	 "{min: {$type: 'number', $ne: NaN}, max: {$type: 'number', $ne: NaN}, low: {$type: 'string'},"
-	 " 'v.1': {$not: {$exists: true, $ne: {}}}}"},
+	 " 'v.1': {$in: [null, {}]}}"},
 	{"elements that are appended have no slots",
 	 {{"ts", "s[].t"}, {"v", "s[].v"}},
 	 "{'mode': 'push', 'nan': {'v': 1}, 'max': {'v': 'max'}, 'count': 'n'}",

@@ -69,18 +69,6 @@ mts_write_once_is_possible(const MtsBucketChange *bucket)
 	return true;
 }
 
-/*
- * Append the condition that nothing is stored at a path, or what counts as
- * nothing.
- */
-static void
-require_nothing(const char *path, const bson_value_t *nothing,
-				bson_t *selector)
-{
-	mts_template_append(selector, path, "{$not: {$exists: true, $ne: %v}}",
-						nothing);
-}
-
 /* Append the conditions that no column has a reading in the slot. */
 static void
 require_no_reading(const MtsLayout *layout, const MtsChange *change,
@@ -99,24 +87,21 @@ require_no_reading(const MtsLayout *layout, const MtsChange *change,
 		if (column->missing.kind == MTS_MISSING_NONE)
 			mts_template_append(selector, path, "{$exists: false}");
 		else
-			require_nothing(path, &missing, selector);
+			mts_template_append(selector, path,
+								"{$not: {$exists: true, $ne: %v}}", &missing);
 	}
 }
 
 /*
- * Append the conditions that the slots of the points are empty.  An empty
- * document is not a point.
+ * Append the conditions that the slots of the points are empty.  Where points
+ * are documents, null and an empty document are none.
  */
 static void
 require_empty_slots(const MtsBucketChange *bucket, bson_t *selector)
 {
 	const MtsLayout *layout = bucket->layout;
-	static const uint8_t bytes[] = {5, 0, 0, 0, 0};
-	bson_value_t empty = {.value_type = BSON_TYPE_DOCUMENT};
 	char path[MTS_MAX_DOTTED];
 
-	empty.value.v_doc.data = (uint8_t *) bytes;
-	empty.value.v_doc.data_len = sizeof(bytes);
 	for (int i = 0; i < bucket->n; i++)
 	{
 		const MtsChange *change = bucket->changes[i];
@@ -129,7 +114,9 @@ require_empty_slots(const MtsBucketChange *bucket, bson_t *selector)
 
 			mts_change_path(container->path->steps, container->nsteps, change,
 							path);
-			require_nothing(path, &empty, selector);
+			mts_template_append(selector, path,
+								container->is_value ? "{$exists: false}"
+													: "{$in: [null, {}]}");
 		}
 	}
 }
