@@ -127,8 +127,12 @@ aggregate_totals(MtsAnswers *answers, const MtsRollupScan *rollup)
 	const MtsAggSpec *spec = answers->spec;
 	MtsGroups *groups = answers->groups;
 	const MtsTotals *totals = &rollup->totals;
+	const MtsUnfold *unfold = &rollup->scan->bucket->unfold;
 
-	mts_agg_group_begin_bucket(groups, totals->earliest, totals->latest);
+	if (!rollup->is_next_in_bucket)
+		mts_agg_group_begin_bucket(groups,
+								   Min(unfold->earliest, totals->earliest),
+								   Max(unfold->latest, totals->latest));
 	if (!ExecQual(rollup->filter, answers->econtext) ||
 		!mts_agg_group_run_passes(groups, spec->filter, totals->npoints))
 		return;
