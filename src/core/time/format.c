@@ -352,7 +352,7 @@ too_fine(const char *text, size_t len, const char *what, MtsError *error)
 	return MTS_DECODED_INVALID;
 }
 
-/* Decode an integer; of finer units than a microsecond, if it is whole ones. */
+/* Decode an integer; what is finer than a microsecond is refused or cut. */
 static MtsDecoded
 from_integer(MtsFormatKind kind, int64_t n, bool truncate, MtsTime *t,
 			 MtsError *error)
