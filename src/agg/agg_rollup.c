@@ -31,6 +31,7 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
+#include "driver/attempt.h"
 #include "pushdown/monotonic.h"
 #include "pushdown/shippable.h"
 #include "scan/fdw_private.h"
@@ -549,15 +550,40 @@ is_of_use(MtsRollupScan *rollup)
 
 /* ---- Reading ------------------------------------------------------------ */
 
+/* Read the state at the moment of a snapshot; the latest, if that is NULL. */
 static void
-read_state(MtsRollupScan *rollup, MtsRollupState *state)
+read_state(MtsRollupScan *rollup, MtsSnapshot *snapshot, MtsRollupState *state)
 {
 	const MtsBucketSource *source = rollup->scan->source;
 
-	mts_rollup_read_state(rollup->rollup, source->userid, source->snapshot,
+	mts_rollup_read_state(rollup->rollup, source->userid, snapshot,
 						  source->in_xact, state);
 	if (!rollup->rollup->by_application)
 		source->counters->round_trips++;
+}
+
+/*
+ * Read the state, and decide from where the rows are read: at the moment that
+ * the statement sees or, if the server has no snapshots, from the primary.  A
+ * secondary could lack rows that the state promises.
+ */
+static void
+choose_moment(MtsRollupScan *rollup)
+{
+	const MtsBucketSource *source = rollup->scan->source;
+	MtsSnapshot *snapshot = source->snapshot;
+
+	if (snapshot &&
+		!mts_attempt_may_read_snapshots(
+			mts_connection_get(source->table->serverid, source->userid), true))
+		snapshot = NULL;
+	read_state(rollup, snapshot, &rollup->state);
+	rollup->is_at_moment =
+		source->in_xact || (snapshot && mts_snapshot_time(snapshot) != 0);
+	if (snapshot && !rollup->is_at_moment)
+		read_state(rollup, NULL, &rollup->state);
+	rollup->scan->spec.on_primary = !rollup->is_at_moment;
+	rollup->has_state = true;
 }
 
 /*
@@ -585,10 +611,7 @@ mts_agg_rollup_begin(MtsRollupScan *rollup, const MtsRanges *wanted,
 									  rollup->scan->source->userid,
 									  &rollup->state);
 	else
-	{
-		read_state(rollup, &rollup->state);
-		rollup->has_state = true;
-	}
+		choose_moment(rollup);
 	find_complete(rollup);
 	if (rollup->complete.n > 0 && !is_of_use(rollup))
 		rollup->complete.n = 0;
@@ -727,15 +750,13 @@ mts_agg_rollup_next(MtsRollupScan *rollup, TupleTableSlot *row)
 bool
 mts_agg_rollup_has_changed(MtsRollupScan *rollup)
 {
-	const MtsBucketSource *source = rollup->scan->source;
 	MemoryContext old;
 	MtsRollupState state;
 
-	if (rollup->rollup->by_application || source->in_xact ||
-		(source->snapshot && mts_snapshot_time(source->snapshot) != 0))
+	if (rollup->rollup->by_application || rollup->is_at_moment)
 		return false;
 	old = MemoryContextSwitchTo(rollup->memory);
-	read_state(rollup, &state);
+	read_state(rollup, NULL, &state);
 	MemoryContextSwitchTo(old);
 	return state.generation != rollup->state.generation;
 }

@@ -34,6 +34,7 @@ typedef struct MtsRollupScan
 	MemoryContext memory; /* of all that follows */
 	bool has_state;       /* the next field is known */
 	MtsRollupState state;
+	bool is_at_moment;  /* reads see one, so a refresh changes nothing */
 	MtsRanges wanted;   /* the times that the points' query wants */
 	MtsRanges complete; /* of these, whole intervals with all their points */
 	HTAB *intervals;    /* that have been looked at, by their starts */
