@@ -161,8 +161,8 @@ mts_part_of_series(List *parts, const bson_t *terms,
  *		Divide parts so that documents without a time, or without extremes,
  *		come before all others.
  *
- * The first bucket of a series comes before all.  Documents without a time are
- * read without a limit: windows end where the time changes.
+ * The first bucket of a series comes before all.  These documents are read
+ * without a limit: windows end where the time changes.
  */
 List *
 mts_part_unsorted_first(List *parts, const MtsQuery *query)
