@@ -285,7 +285,7 @@ advances_by_values(const MtsBucket *bucket, const MtsAggregate *aggregate)
 	return kind == MTS_OUTPUT_TIME ||
 		   ((kind == MTS_OUTPUT_POINT ||
 			 bucket->table->layout.time_kind == MTS_TIME_FLAT) &&
-			mts_bucket_takes_words(bucket, attribute));
+			mts_bucket_takes_words(bucket->table, attribute));
 }
 
 /* Tell whether a condition is evaluated on words, before there are series. */
@@ -296,7 +296,7 @@ selects_words(const MtsBucket *bucket, const MtsCondition *condition)
 
 	return mts_bucket_output(bucket, column)->kind == MTS_OUTPUT_POINT &&
 		   mts_condition_takes_words(condition) &&
-		   mts_bucket_takes_words(bucket, column);
+		   mts_bucket_takes_words(bucket->table, column);
 }
 
 /*
