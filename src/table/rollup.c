@@ -19,6 +19,7 @@
 #include "access/reloptions.h"
 #include "access/table.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_foreign_table.h"
 #include "utils/builtins.h"
 #include "utils/inval.h"
@@ -39,8 +40,9 @@
 typedef struct Declared
 {
 	Oid relid;
-	Oid source;   /* InvalidOid if there is no such table */
-	int64 length; /* of its interval, about */
+	Oid source;      /* InvalidOid if there is no such table */
+	bool is_trusted; /* it belongs to the owner of that table */
+	int64 length;    /* of its interval, about */
 } Declared;
 
 static Declared *declared = NULL; /* the coarsest first */
@@ -84,6 +86,20 @@ find_source(const char *name)
 								 : InvalidOid;
 }
 
+static Oid
+owner_of(Oid relid)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid owner = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+		ReleaseSysCache(tuple);
+	}
+	return owner;
+}
+
 static int
 compare_lengths(const void *a, const void *b)
 {
@@ -114,6 +130,8 @@ add_declared(HeapTuple tuple, TupleDesc desc)
 	added = &declared[ndeclared++];
 	added->relid = form->ftrelid;
 	added->source = find_source(source);
+	added->is_trusted = OidIsValid(added->source) &&
+						owner_of(added->source) == owner_of(added->relid);
 	added->length = mts_span_length(mts_option_span(interval), 30);
 }
 
@@ -171,6 +189,9 @@ find_declared(Oid relid)
  * mts_rollup_list
  *		Return the OIDs of the roll-ups of a table, and of those computed from
  *		these, the coarsest first.
+ *
+ * All belong to the owner of the table.  Otherwise anybody could declare a
+ * roll-up with false totals, or hinder writes by an invalid one.
  */
 List *
 mts_rollup_list(Oid source)
@@ -183,7 +204,7 @@ mts_rollup_list(Oid source)
 		const Declared *item = &declared[i];
 
 		/* a chain that is longer than the list is a circle */
-		for (int n = 0; item && n < ndeclared; n++)
+		for (int n = 0; item && item->is_trusted && n < ndeclared; n++)
 		{
 			if (item->source == source)
 			{
@@ -205,6 +226,9 @@ find_points(const Declared *item, MtsRollup *rollup)
 	rollup->source = item->source;
 	for (int n = 0; item && n < ndeclared; n++)
 	{
+		if (OidIsValid(item->source) && !item->is_trusted)
+			return "The table that option \"rollup_of\" names has another "
+				   "owner.";
 		rollup->points = item->source;
 		item = find_declared(item->source);
 	}

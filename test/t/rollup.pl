@@ -121,6 +121,17 @@ sub a_refresh
 	return "SELECT mongo_ts_refresh_rollup($refreshes[ rand @refreshes ])";
 }
 
+# A query that roll-ups answer, and one that they do not, of one moment
+sub a_query
+{
+	my $columns = "date_trunc('" . (qw(hour day month))[ rand 3 ] . "', ts, 'UTC') AS t, k, count(*) AS points";
+
+	return "SELECT 'wrong: ' || string_agg((a, b)::text, ', ')
+		FROM (SELECT $columns, sum(v) AS s, min(v) AS low FROM points GROUP BY 1, 2) a
+		FULL JOIN (SELECT $columns, sum(v + 0) AS s, min(v + 0) AS low FROM points GROUP BY 1, 2) b USING (t, k)
+		WHERE a IS DISTINCT FROM b";
+}
+
 # Start a session whose statements are of one kind.
 sub start
 {
@@ -137,9 +148,10 @@ sub start
 sub finish
 {
 	my ($session, $errors) = @_;
-	my $err = eval { (session_wait($session->{session}))[1] } // 'ERROR:  lost: ';
-	my ($state) = $err =~ m/(?:ERROR|FATAL):  (\w+): /;
+	my ($out, $err) = eval { session_wait($session->{session}) };
+	my ($state) = ($err //= 'ERROR:  lost: ') =~ m/(?:ERROR|FATAL):  (\w+): /;
 
+	push @{ $session->{wrong} }, $1 if ($out // '') =~ m/^(wrong: .*)/m;
 	$errors->{$state}++ if defined $state;
 	return 1 if $err =~ m/57P01|lost|server closed the connection/;
 	session_query($session->{session}, 'ROLLBACK') if defined $state;
@@ -171,7 +183,12 @@ foreach my $kind (qw(standalone set))
 
 	create_server($_, $kind, $uri{$kind}, "database 'mts_rollup'") foreach @nodes;
 	make_tables($kind);
-	my @sessions = map { start({ refreshes => $_ }, $kind, $_ ? \&a_refresh : \&a_write) } 0, 0, 1, 1;
+	my @statements = (\&a_write, \&a_refresh, \&a_query);
+	# a standalone server has no snapshots
+	my @sessions = map { start({ kind => $_ }, $kind, $statements[$_]) } 0, 0, 1, 1, $kind eq 'set' ? 2 : ();
+	my $plan = $nodes[0]->safe_psql('postgres', "SET search_path = $kind, public; EXPLAIN " . a_query());
+
+	like($plan, qr/Roll-up: /, "$kind: a query uses roll-ups");
 
 	while (time < $end)
 	{
@@ -180,7 +197,7 @@ foreach my $kind (qw(standalone set))
 			my $has_ended = !eval { $session->{session}{psql}->pump_nb; 1 } || !$session->{session}{psql}->pumpable;
 
 			next unless $has_ended || session_has_answered($session->{session});
-			$done{ $session->{refreshes} }++;
+			$done{ $session->{kind} }++;
 			if (finish($session, \%errors))
 			{
 				eval { session_end($session->{session}) };
@@ -212,7 +229,8 @@ foreach my $kind (qw(standalone set))
 	check($kind, '.. at the end');
 	check_all($kind, 'all is right after a refresh');
 	session_end($_->{session}) foreach @sessions;
-	cmp_ok($done{0}, '>', 20, "$done{0} writes, $done{1} refreshes, $done{terminated} ended, $done{killed} crashes");
+	is(join("\n", map { @{ $_->{wrong} // [] } } @sessions), '', "$kind: a query beside a refresh sees one moment") if $kind eq 'set';
+	cmp_ok($done{0}, '>', 20, "$done{0} writes, $done{1} refreshes, " . ($done{2} // 0) . " queries, $done{terminated} ended, $done{killed} crashes");
 	note 'errors: ', join(', ', map { "$_ $errors{$_}" } sort keys %errors);
 }
 
