@@ -394,7 +394,7 @@ remark_zone(MtsInfer *infer)
 	if (names.n > 0)
 		mts_remark(
 			infer,
-			"the times in \"%s\" are taken as those of one zone\nThe zones in %s are not applied.",
+			"the times in \"%s\" are taken as those of one zone\nThe zones in %s are not applied. If all documents have the same one, declare it with options bucket_time_zone and slot_clock 'local'.",
 			mts_remark_label(infer, node), names.text);
 }
 
