@@ -159,9 +159,9 @@ find_of(const MtsQuery *query, bool fixes_keys)
 		find.filter =
 			mts_query_restrict(find.filter,
 							   mts_sort_order_series_terms(order, nkeys));
-	if (query->nulls_come_first)
+	if (query->unsorted_come_first)
 		find.filter = mts_query_restrict(find.filter,
-										 mts_query_time_terms(query, false));
+										 mts_query_sorted_terms(query, true));
 	return find;
 }
 
@@ -191,7 +191,7 @@ find_text(const char *collection, const MtsFind *find)
 	if (!bson_empty(find->projection))
 		appendStringInfo(&text, ", %s", mts_document_shell(find->projection));
 	appendStringInfoChar(&text, ')');
-	if (!bson_empty(find->sort))
+	if (find->sort && !bson_empty(find->sort))
 		appendStringInfo(&text, ".sort(%s)", mts_document_shell(find->sort));
 	return text.data;
 }
@@ -220,12 +220,15 @@ explain_query(const MtsScan *scan, const char *label, ExplainState *es)
 		text = find_text(collection, &find);
 	}
 	ExplainPropertyText(label, text, es);
-	if (!query || !query->is_possible || !query->nulls_come_first)
+	if (!query || !query->is_possible || !query->unsorted_come_first)
 		return;
 	find = mts_source_find(query);
-	find.filter =
-		mts_query_restrict(query->filter, mts_query_time_terms(query, true));
-	ExplainPropertyText("MongoDB Query for Nulls",
+	find.filter = mts_query_restrict(query->filter,
+									 mts_query_sorted_terms(query, false));
+	find.sort = NULL;
+	ExplainPropertyText(query->order->extreme
+							? "MongoDB Query for Other Buckets"
+							: "MongoDB Query for Nulls",
 						find_text(collection, &find), es);
 }
 
@@ -398,6 +401,24 @@ explain_series(const MtsScan *scan, ExplainState *es)
 		ExplainPropertyList("Skip Scan Keys", names, es);
 }
 
+/* Show that the buckets are read in the order of their extremes. */
+static void
+explain_extremes(const MtsScan *scan, ExplainState *es)
+{
+	const MtsSortOrder *order = scan->spec.order;
+
+	if (order && order->extreme)
+		ExplainPropertyText("Bucket Order",
+							psprintf("%s %s first",
+									 order->keys[0].descending ? "greatest"
+															   : "least",
+									 quote_identifier(
+										 get_attname(scan->table->relid,
+													 order->keys[0].column + 1,
+													 false))),
+							es);
+}
+
 /* Show why a scan reads the view of a native time-series collection. */
 static void
 explain_native(const MtsScan *scan, ExplainState *es)
@@ -491,23 +512,24 @@ explain_aggregate(const ForeignScanState *node, const MtsScan *scan,
 
 /* Show up to when a roll-up answers, and its query. */
 static void
-explain_rollup(const MtsRollupScan *rollup, bool is_known, ExplainState *es)
+explain_rollup(const MtsRollupScan *rollup, ExplainState *es)
 {
 	const char *name = get_rel_name(rollup->rollup->table->relid);
 	StringInfoData text;
 
 	initStringInfo(&text);
 	appendStringInfoString(&text, name);
-	if (is_known && rollup->state.until == MTS_TIME_MIN)
+	if (rollup->has_state && rollup->state.until == MTS_TIME_MIN)
 		appendStringInfoString(&text, ", not refreshed yet");
-	else if (is_known)
+	else if (rollup->has_state)
 		appendStringInfo(&text, " until %s",
 						 timestamptz_to_str(rollup->state.until));
-	if (is_known && rollup->state.stale.n > 0)
+	if (rollup->state.stale.n > 0)
 		appendStringInfo(&text, ", stale ranges: %d", rollup->state.stale.n);
 	ExplainOpenGroup("Roll-up", NULL, true, es);
 	ExplainPropertyText("Roll-up", text.data, es);
-	explain_query(rollup->scan, "Roll-up Query", es);
+	if (rollup->has_state)
+		explain_query(rollup->scan, "Roll-up Query", es);
 	if (es->analyze)
 		ExplainPropertyInteger("Roll-up Rows", NULL,
 							   rollup->scan->counters->points, es);
@@ -525,7 +547,7 @@ explain_rollups(MtsAgg *agg, bool is_known, ExplainState *es)
 		return;
 	ExplainOpenGroup("Roll-ups", "Roll-ups", false, es);
 	foreach (lc, rollups)
-		explain_rollup(lfirst(lc), is_known, es);
+		explain_rollup(lfirst(lc), es);
 	ExplainCloseGroup("Roll-ups", "Roll-ups", false, es);
 }
 
@@ -578,6 +600,7 @@ mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
 		explain_rollups(agg, is_known, es);
 	}
 	explain_series(scan, es);
+	explain_extremes(scan, es);
 	explain_native(scan, es);
 	if (is_known)
 		mts_scan_prepare(scan);

@@ -26,6 +26,7 @@
 
 #include "compat.h"
 #include "core/update/update.h"
+#include "core/update/write_once.h"
 #include "driver/document.h"
 #include "explain.h"
 #include "fdw_scan.h"
@@ -554,14 +555,16 @@ describe_write(const MtsTargeting *targeting, CmdType operation)
 		return "change points in place, or move them";
 	if (layout->nslots == 0)
 		return "insert documents";
-	if (mts_update_needs_pipeline(layout))
+	if (mts_update_needs_pipeline(layout) && !mts_write_once_suits(layout))
 		return "upsert each bucket by a pipeline";
 	if (layout->write_mode == MTS_WRITE_PUSH)
 		by = "$push";
 	if (layout->write_mode == MTS_WRITE_INCREMENT)
 		by = "$inc";
 	return psprintf("upsert each bucket by %s%s", by,
-					targeting->identity->nattributes > 0
+					mts_update_needs_pipeline(layout)
+						? ", or by a pipeline if slots are not empty"
+					: targeting->identity->nattributes > 0
 						? ", or by a pipeline if rows have attributes"
 						: "");
 }

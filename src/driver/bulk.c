@@ -19,7 +19,10 @@
  * is sent again when another session was in its way: server_error.c decides
  * that by its code, or an upsert found a duplicate key.  A write that is
  * refused for good raises an error, which counts the points that were not
- * stored.  A new bucket is inserted first, and updated if it exists already.
+ * stored.  An upsert can have a faster form, which is tried first.  A new
+ * bucket is inserted, or the update has conditions on what is stored.  A
+ * unique index refuses it where that is not so, and the form that is always
+ * right follows.
  *
  * The commands are our own, because libmongoc's bulk operations fail when the
  * primary is lost and no other is elected at once.  A replica set recognises a
@@ -721,7 +724,6 @@ finish_writes(MtsRound *round, MtsOp *const *ops, int n)
 
 	bulk->affected += round->affected;
 	bulk->created += round->created;
-	bulk->existing += round->affected - round->created;
 	for (int i = 0; i < n; i++)
 	{
 		if (ops[i]->refusal)
@@ -1314,6 +1316,16 @@ finish_part(MtsRound *round)
 
 /* ---- Rounds ------------------------------------------------------------- */
 
+/* Tell whether the server has refused the faster form of a write for good. */
+static bool
+is_refused_try(const MtsRound *round, const MtsOp *op)
+{
+	return op->fall_back &&
+		   (op->code == MTS_CODE_DUPLICATE_KEY ||
+			mts_server_error_decide_code((uint32) op->code, phase_of(round)) ==
+				MTS_GIVE_UP);
+}
+
 /*
  * Tell whether to send a write again that was refused, because two sessions
  * make the same bucket at once, or lock it in turn, or because its transaction
@@ -1325,22 +1337,26 @@ should_send_again(const MtsRound *round, MtsOp *op)
 	MtsDecision decision =
 		mts_server_error_decide_code((uint32) op->code, phase_of(round));
 
+	if (is_refused_try(round, op))
+		return true;
 	/* the bucket exists by now, so the upsert updates it */
 	if (op->code == MTS_CODE_DUPLICATE_KEY)
 		return op->kind == MTS_OP_UPSERT &&
-			   (op->new_bucket || ++op->duplicates < MTS_MAX_DUPLICATES);
+			   ++op->duplicates < MTS_MAX_DUPLICATES;
 	return decision != MTS_GIVE_UP &&
 		   !(decision == MTS_AGAIN_IN_PARTS && round->kind == PART_XACT);
 }
 
-/* Make the update of a bucket that was to be inserted. */
+/* Make the form of a write that is always right. */
 static void
-assume_existing(MtsOp *op)
+fall_back(MtsOp *op)
 {
-	if (!op->new_bucket)
-		return;
+	void (*make)(MtsOp *) = op->fall_back;
+
 	op->new_bucket = NULL;
-	op->make_update(op);
+	op->fall_back = NULL;
+	if (make)
+		make(op);
 }
 
 /*
@@ -1366,16 +1382,15 @@ adapt_to_refusal(MtsRound *round, const MtsOp *op, int tries)
 
 /*
  * Reduce a round to the writes that are sent again, and record those that are
- * refused for good.  Returns true when other sessions are in the way, beyond
- * new buckets that existed already.
+ * refused for good.  Returns true when other sessions are in the way.
  *
- * The buckets of a transaction are not inserted any more if one of them
- * existed, because the next one that exists would abort it again.
+ * All writes of a transaction fall back if one of them does, because the next
+ * one that is refused would abort it again.
  */
 static bool
 select_retries(MtsRound *round, int tries)
 {
-	bool is_contended = false, bucket_exists = false;
+	bool is_contended = false, is_fallback = false;
 	int n = round->n;
 
 	round->n = 0;
@@ -1394,10 +1409,10 @@ select_retries(MtsRound *round, int tries)
 		round->ops[round->n++] = op;
 		if (!op->refusal)
 			continue;
-		if (op->new_bucket && op->code == MTS_CODE_DUPLICATE_KEY)
+		if (is_refused_try(round, op))
 		{
-			assume_existing(op);
-			bucket_exists = true;
+			fall_back(op);
+			is_fallback = true;
 		}
 		else if (round->kind != PART_PLAIN)
 			is_contended |= adapt_to_refusal(round, op, tries);
@@ -1408,8 +1423,8 @@ select_retries(MtsRound *round, int tries)
 		return is_contended;
 	if (round->refused)
 		round->n = 0;
-	for (int i = 0; i < round->n && bucket_exists; i++)
-		assume_existing(round->ops[i]);
+	for (int i = 0; i < round->n && is_fallback; i++)
+		fall_back(round->ops[i]);
 	qsort(round->ops, round->n, sizeof(MtsOp *), compare_ops);
 	return is_contended;
 }
@@ -1556,7 +1571,7 @@ postpone(MtsRound *round)
 	select_server(round);
 	if (!round->attempt.server.has_transactions)
 		return false;
-	assume_existing(op);
+	fall_back(op);
 	command =
 		mts_write_command_make(&round->attempt, round->ops, 1,
 							   mts_document_utf8(bulk->collection), true);
@@ -1568,7 +1583,6 @@ postpone(MtsRound *round)
 	bulk->affected = 1;
 	bulk->created =
 		mts_write_command_inserted(op) || op->kind == MTS_OP_UPSERT;
-	bulk->existing = 1 - bulk->created;
 	return true;
 }
 
@@ -1620,7 +1634,7 @@ begin(MtsBulk *bulk, MtsOp *ops, int nops, bool is_early)
 	bool is_alone = !connection->under_way;
 	MtsRound *round;
 
-	bulk->affected = bulk->created = bulk->existing = bulk->points_done = 0;
+	bulk->affected = bulk->created = bulk->points_done = 0;
 	round = bulk->round = make_round(bulk, ops, nops);
 	round->sessions = &connection->writes[!is_alone];
 	if (is_early && postpone(round))

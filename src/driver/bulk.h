@@ -34,11 +34,13 @@ typedef struct MtsOp
 	int npoints;              /* that it stores */
 	bool edits_points;        /* or that it changes or removes */
 	bool ignores_duplicate;   /* a duplicate key is not an error */
-	const bson_t *new_bucket; /* what an upsert inserts first, or NULL; then
-							   * make_update sets document if it is needed */
-	void (*make_update)(struct MtsOp *op);
-	const void *source;     /* for make_update */
-	const char *collection; /* of a rolling set, or NULL */
+	const bson_t *new_bucket; /* what an upsert inserts instead, or NULL */
+	void (*fall_back)(struct MtsOp *op); /* sets the selector and the document
+										  * that are always right, after the
+										  * server has refused this upsert;
+										  * NULL if these are */
+	const void *source;                  /* for fall_back */
+	const char *collection;              /* of a rolling set, or NULL */
 	const bson_t *identity; /* that messages name; NULL for all of selector */
 
 	/* what became of it */
@@ -75,7 +77,6 @@ typedef struct MtsBulk
 	bool is_undoable;   /* ROLLBACK undoes it */
 	int64 affected;     /* found or created */
 	int64 created;      /* all, if the reply to a transaction was lost */
-	int64 existing;     /* found */
 	bool has_restarted; /* route.c: all that was written before is sent again,
 						 * because there are new collections */
 

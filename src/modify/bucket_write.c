@@ -19,8 +19,15 @@
 #include "core/bson/template.h"
 #include "core/update/new_bucket.h"
 #include "core/update/update.h"
+#include "core/update/write_once.h"
 #include "driver/document.h"
 #include "table/collections.h"
+
+/*
+ * With more points of a bucket, the conditions take the server longer than the
+ * pipeline that they save.
+ */
+#define MAX_CONDITIONAL_POINTS 100
 
 /* ---- Changes ------------------------------------------------------------ */
 
@@ -338,8 +345,8 @@ make_document_op(const MtsTargeting *targeting, const MtsBucketWrite *write)
 }
 
 /*
- * Build the update of a bucket: that of an operation, or of one whose bucket
- * exists, though it was assumed new.
+ * Build the update of a bucket that is right whatever is stored: that of an
+ * operation, or of one whose assumption was wrong.
  */
 static void
 make_update(MtsOp *op)
@@ -354,6 +361,39 @@ make_update(MtsOp *op)
 	op->document = update;
 }
 
+/* Build the update of a bucket without conditions; see make_conditional. */
+static void
+drop_conditions(MtsOp *op)
+{
+	op->selector = op->identity;
+	make_update(op);
+}
+
+/* Tell whether to try operators under their conditions before a pipeline. */
+static bool
+is_tried_once(const MtsBucketWrite *write, const MtsBucketChange *bucket)
+{
+	return write->is_assumed_once && bucket->n <= MAX_CONDITIONAL_POINTS &&
+		   mts_update_is_pipeline(bucket) &&
+		   mts_write_once_is_possible(bucket);
+}
+
+/* Build the update of a bucket by operators, under their conditions. */
+static void
+make_conditional(const MtsBucketChange *bucket, MtsOp *op)
+{
+	bson_t *selector = bson_copy(op->selector);
+	bson_t *update = mts_document_new();
+
+	mts_document_adopt(selector);
+	mts_write_once_require(bucket, selector);
+	mts_update_plain(bucket, update);
+	op->identity = op->selector;
+	op->selector = selector;
+	op->document = update;
+	op->fall_back = drop_conditions;
+}
+
 /* Build the upsert of new points, or the update of stored ones. */
 static MtsOp
 make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
@@ -361,8 +401,7 @@ make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
 {
 	const MtsIdentity *identity = targeting->identity;
 	const MtsLayout *layout = bucket->layout;
-	MtsOp op = {MTS_OP_UPDATE, write->required, .make_update = make_update,
-				.source = bucket};
+	MtsOp op = {MTS_OP_UPDATE, write->required, .source = bucket};
 
 	init_fields(bucket);
 	add_bounds(targeting->table, bucket);
@@ -374,7 +413,9 @@ make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
 		bson_t *selector = mts_identity_selector(identity, key.items);
 
 		add_attributes(identity, write->values, bucket);
-		if (!bucket->may_overwrite && !mts_update_needs_pipeline(layout))
+		if (!mts_update_needs_pipeline(layout)
+				? !bucket->may_overwrite
+				: write->is_assumed_new || write->is_assumed_once)
 			add_counters(bucket);
 		if (layout->max_points > 0 || write->required)
 		{
@@ -388,10 +429,14 @@ make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
 		op.selector = selector;
 		if (write->kind == MTS_BUCKET_UPSERT)
 			op.kind = MTS_OP_UPSERT;
-		if (write->is_assumed_new && !write->is_move)
+		if (write->is_assumed_new)
 			op.new_bucket = make_new_bucket(bucket, key);
 	}
-	if (!op.new_bucket)
+	if (op.new_bucket)
+		op.fall_back = make_update;
+	else if (is_tried_once(write, bucket))
+		make_conditional(bucket, &op);
+	else
 		make_update(&op);
 	return op;
 }

@@ -36,6 +36,7 @@ typedef struct MtsBucketWrite
 	bool is_growing;     /* more points of the bucket are expected */
 	bool is_known;       /* the statement has written the bucket before */
 	bool is_assumed_new; /* the bucket is inserted whole, if possible */
+	bool is_assumed_once; /* otherwise, its slots are empty */
 } MtsBucketWrite;
 
 extern void mts_bucket_write_add(const MtsLayout *layout,

@@ -22,14 +22,17 @@
  * earlier ones sent again (route.c).  The next batch is then twice as large,
  * as far as memory allows, so that this happens a few times only.
  *
- * A new bucket that is inserted whole takes the server much less time than an
- * upsert of its slots.  An insert is safe only where a unique index refuses a
- * second bucket with the same key; a refused bucket is then updated (see
- * bulk.c).  Whether the buckets of a statement exist is not known.  Where a
- * batch is large, the first buckets are inserted, and all others unless most
- * of these were refused.  The next trial is then some batches later.  This is
- * not done in a rolling set, whose collections can have different indexes, nor
- * in a transaction block, which a refused bucket would abort (see xact.c).
+ * What is stored already is not known, and writes that assume it take the
+ * server much less time.  If a bucket is new, it is inserted whole.  If its
+ * slots are empty, operators store the points and keep the pre-aggregates
+ * true, under conditions of their selector (see write_once.c).  Both are safe
+ * only where a unique index refuses a second bucket with the same key.  A
+ * write that is refused is sent again without the assumption (see bulk.c).
+ * Where a batch is large, the first buckets are tried, and all others unless
+ * most of these were refused.  The next trial is then some batches later.
+ * This is not done in a rolling set, whose collections can have different
+ * indexes, nor in a transaction block, which a refused write would abort (see
+ * xact.c).
  */
 #include "modify/writer.h"
 
@@ -42,6 +45,8 @@
 #include "utils/typcache.h"
 
 #include "core/update/new_bucket.h"
+#include "core/update/update.h"
+#include "core/update/write_once.h"
 #include "driver/document.h"
 #include "driver/server_error.h"
 #include "driver/xact.h"
@@ -60,7 +65,10 @@
 #define MIN_POINTS_PER_BUCKET 4
 #define POINTS_OF_UPSERT 64
 
-/* Buckets that are inserted to learn whether they are new */
+/* It is worth to look for the unique index for so many buckets of a batch */
+#define MIN_CONDITIONAL 8
+
+/* Buckets that are written to learn whether an assumption holds */
 #define TRIALS 32
 
 /* Twice as many batches are sent between two trials, up to 2 ^ this */
@@ -601,11 +609,11 @@ begin_next_batch(MtsWriter *writer, bool keeps_points)
 	}
 }
 
-/* ---- New buckets -------------------------------------------------------- */
+/* ---- Assumptions -------------------------------------------------------- */
 
 /*
- * Tell whether the table's own index exists and refuses a second bucket with
- * the same key.  Not where the key lies in _id: no such index is described.
+ * Tell whether a unique index refuses a second bucket with the same key: that
+ * on _id, or the table's own.
  */
 static bool
 has_unique_index(const MtsWriter *writer)
@@ -613,6 +621,8 @@ has_unique_index(const MtsWriter *writer)
 	const MtsBulk *bulk = &writer->bulk;
 	bson_t *index = mts_document_new();
 
+	if (writer->targeting->identity->is_id)
+		return true;
 	(void) mts_index_describe(writer->table, writer->targeting->identity,
 							  index);
 	return bson_has_field(index, "unique") &&
@@ -620,7 +630,7 @@ has_unique_index(const MtsWriter *writer)
 						  index, NULL);
 }
 
-/* Tell whether a bucket that exists may refuse its insertion. */
+/* Tell whether a write that assumes too much may be refused. */
 static bool
 may_be_refused(MtsWriter *writer)
 {
@@ -629,53 +639,76 @@ may_be_refused(MtsWriter *writer)
 		   !mts_bulk_is_transaction(&writer->bulk);
 }
 
-/* Tell whether a batch is large enough to look for the unique index. */
+/* Tell whether writes may assume what is stored. */
 static bool
-looks_new(MtsWriter *writer)
+may_assume(MtsWriter *writer)
+{
+	if (writer->moves_points || writer->table->rolling_name ||
+		!bson_empty(writer->targeting->identity->others) ||
+		!may_be_refused(writer))
+		return false;
+	if (writer->unique == MTS_UNIQUE_UNKNOWN)
+		writer->unique =
+			has_unique_index(writer) ? MTS_UNIQUE_YES : MTS_UNIQUE_NO;
+	return writer->unique == MTS_UNIQUE_YES;
+}
+
+/* Tell whether a batch is large enough to look for new buckets. */
+static bool
+looks_new(const MtsWriter *writer)
 {
 	int64 nbuckets = list_length(writer->writes);
 
 	return writer->npoints >= nbuckets * MIN_POINTS_PER_BUCKET &&
 		   writer->npoints + nbuckets * POINTS_OF_UPSERT >= MIN_POINTS &&
-		   !writer->moves_points && !writer->table->rolling_name &&
-		   may_be_refused(writer) &&
-		   mts_new_bucket_is_possible(&writer->table->layout) &&
-		   bson_empty(writer->targeting->identity->others);
+		   mts_new_bucket_is_possible(&writer->table->layout);
 }
 
-/* Tell whether to insert the next buckets that are not known to exist. */
+/* Tell whether conditions can spare enough pipelines. */
 static bool
-may_insert(MtsWriter *writer)
+looks_once(const MtsWriter *writer)
 {
-	if (writer->new_buckets == MTS_NEW_UNKNOWN && looks_new(writer))
-		writer->new_buckets =
-			has_unique_index(writer) ? MTS_NEW_TRIAL : MTS_NEW_NO;
-	if (writer->waiting_sends > 0)
-	{
-		writer->waiting_sends--;
-		return false;
-	}
-	return writer->new_buckets == MTS_NEW_TRIAL ||
-		   writer->new_buckets == MTS_NEW_YES;
+	const MtsLayout *layout = &writer->table->layout;
+
+	return (list_length(writer->writes) >= MIN_CONDITIONAL ||
+			writer->targeting->identity->is_id) &&
+		   (mts_update_needs_pipeline(layout) || writer->nattributes > 0) &&
+		   mts_write_once_suits(layout);
 }
 
-/* Record how many of the buckets that were inserted are new. */
-static void
-record_trial(MtsWriter *writer)
+/* Tell whether to try an assumption with the next batch. */
+static bool
+is_due(MtsTrial *trial)
 {
-	/* a bucket that was not tried is most likely one that existed */
-	int64 existing = writer->bulk.existing - (writer->nops - writer->ntried);
+	if (trial->waiting == 0)
+		return true;
+	trial->waiting--;
+	return false;
+}
 
-	if (existing * 2 < writer->ntried)
+/* Record how many of the writes that were tried have been refused. */
+static void
+record_trial(MtsTrial *trial, int ntried, int nrefused)
+{
+	trial->is_proven = nrefused * 2 < ntried;
+	if (trial->is_proven)
+		trial->refused = 0;
+	else
 	{
-		writer->new_buckets = MTS_NEW_YES;
-		writer->refused_trials = 0;
-		return;
+		trial->waiting = 1 << trial->refused;
+		trial->refused = Min(trial->refused + 1, MAX_REFUSED_TRIALS);
 	}
-	writer->new_buckets = MTS_NEW_TRIAL;
-	writer->waiting_sends = 1 << writer->refused_trials;
-	writer->refused_trials =
-		Min(writer->refused_trials + 1, MAX_REFUSED_TRIALS);
+}
+
+/* Count the operations that assume what is stored. */
+static int
+count_tries(const MtsOp *ops, int nops)
+{
+	int n = 0;
+
+	for (int i = 0; i < nops; i++)
+		n += ops[i].fall_back != NULL;
+	return n;
 }
 
 /* ---- Sending ------------------------------------------------------------ */
@@ -688,7 +721,8 @@ finish_sent(MtsWriter *writer)
 
 	mts_bulk_end(bulk);
 	if (writer->ntried > 0)
-		record_trial(writer);
+		record_trial(writer->trial, writer->ntried,
+					 writer->ntried - count_tries(writer->ops, writer->nops));
 	if (bulk->affected < writer->nops)
 		mts_bulk_refuse_changed(
 			bulk, "Another point has been stored in one of the slots.");
@@ -726,30 +760,32 @@ mark_writes(MtsRollupMarks *marks, List *writes, int first, int end)
 
 /*
  * Build the operations of writes from number first up to end, and send them
- * when the last ones are stored.
+ * when the last ones are stored.  trial is what they assume, or NULL.
  */
 static void
 send_writes(MtsWriter *writer, List *writes, int first, int end,
-			bool may_be_new)
+			MtsTrial *trial)
 {
 	MtsOp *ops =
 		palloc(count_ops(writer, writes, first, end) * sizeof(MtsOp) + 1);
-	int nops = 0, ntried = 0;
+	int nops = 0;
 
 	for (int i = first; i < end; i++)
 	{
 		MtsBucketWrite *write = list_nth(writes, i);
 
 		CHECK_FOR_INTERRUPTS();
-		write->is_assumed_new = may_be_new && !write->is_known;
+		write->is_assumed_new =
+			trial == &writer->new_buckets && !write->is_known;
+		write->is_assumed_once = trial == &writer->once;
 		mts_bucket_write_sort(&writer->table->layout, write);
 		nops += mts_bucket_write_ops(writer->targeting, write, ops + nops);
 	}
-	for (int i = 0; i < nops; i++)
-		ntried += ops[i].new_bucket != NULL;
 	finish_sent(writer);
+	writer->ops = ops;
 	writer->nops = nops;
-	writer->ntried = ntried;
+	writer->trial = trial;
+	writer->ntried = count_tries(ops, nops);
 	if (writer->marks)
 		mark_writes(writer->marks, writes, first, end);
 	mts_route_begin(&writer->bulk, ops, nops);
@@ -775,31 +811,38 @@ find_slice(const MtsWriter *writer, List *writes, int first)
 	return end;
 }
 
-/* Send writes, by as many points at once as writer->batch_size says. */
+/*
+ * Send writes, by as many points at once as writer->batch_size says.
+ *
+ * An assumption is first tried with a few of them, except in a transaction,
+ * which must have the whole batch.
+ */
 static void
 send_slices(MtsWriter *writer, List *writes)
 {
-	bool may_be_new = may_insert(writer);
-	int first = 0;
+	bool may_be_new = looks_new(writer) && may_assume(writer) &&
+					  is_due(&writer->new_buckets);
+	bool may_be_once =
+		looks_once(writer) && may_assume(writer) && is_due(&writer->once);
+	int n = list_length(writes);
+	int end;
 
-	if (writes == NIL)
+	if (n == 0)
 		finish_sent(writer);
-	/* a transaction must have the whole batch */
-	if (may_be_new && writer->new_buckets == MTS_NEW_TRIAL &&
-		list_length(writes) > 2 * TRIALS &&
-		!mts_bulk_is_transaction(&writer->bulk))
+	for (int first = 0; first < n; first = end)
 	{
-		send_writes(writer, writes, 0, TRIALS, true);
-		finish_sent(writer);
-		first = TRIALS;
-	}
-	while (first < list_length(writes))
-	{
-		int end = find_slice(writer, writes, first);
+		MtsTrial *trial = may_be_new && writer->new_buckets.waiting == 0
+							  ? &writer->new_buckets
+						  : may_be_once && writer->once.waiting == 0
+							  ? &writer->once
+							  : NULL;
+		bool is_first = trial && !trial->is_proven && n - first > 2 * TRIALS &&
+						!mts_bulk_is_transaction(&writer->bulk);
 
-		send_writes(writer, writes, first, end,
-					may_be_new && writer->waiting_sends == 0);
-		first = end;
+		end = is_first ? first + TRIALS : find_slice(writer, writes, first);
+		send_writes(writer, writes, first, end, trial);
+		if (is_first)
+			finish_sent(writer);
 	}
 }
 

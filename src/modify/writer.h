@@ -12,14 +12,21 @@
 #include "modify/bucket_write.h"
 #include "modify/rollup_mark.h"
 
-/* What is known of the buckets of a statement */
-typedef enum MtsNewBuckets
+/* Whether a unique index refuses a second bucket with the same key */
+typedef enum MtsUnique
 {
-	MTS_NEW_UNKNOWN,
-	MTS_NEW_TRIAL, /* some are inserted to learn whether they are new */
-	MTS_NEW_YES,   /* most have been */
-	MTS_NEW_NO     /* no unique index would refuse a second one */
-} MtsNewBuckets;
+	MTS_UNIQUE_UNKNOWN,
+	MTS_UNIQUE_YES,
+	MTS_UNIQUE_NO
+} MtsUnique;
+
+/* What the statement has learnt from writes that assume what is stored */
+typedef struct MtsTrial
+{
+	bool is_proven; /* most of the last ones were not refused */
+	int refused;    /* trials since then */
+	int waiting;    /* batches before the next trial */
+} MtsTrial;
 
 typedef struct MtsWriter
 {
@@ -30,11 +37,11 @@ typedef struct MtsWriter
 	MtsRollupMarks *marks; /* NULL without roll-ups */
 	bool has_begun;        /* some row was added */
 	bool moves_points;     /* from other buckets or slots; not new ones */
-	MtsNewBuckets new_buckets;
-	int refused_trials; /* since the last one that found new buckets */
-	int waiting_sends;  /* before the next trial */
-	int64 nrows;        /* of the statement */
-	List *refusals;     /* on_conflict.c: collections that refused a row */
+	MtsUnique unique;
+	MtsTrial new_buckets; /* the buckets do not exist */
+	MtsTrial once;        /* otherwise, the slots are empty */
+	int64 nrows;          /* of the statement */
+	List *refusals;       /* on_conflict.c: collections that refused a row */
 
 	/* the buckets of the batch and the last one */
 	MemoryContext buckets;      /* of the entries */
@@ -59,8 +66,10 @@ typedef struct MtsWriter
 
 	/* the batch that was sent last, until it is stored */
 	MemoryContext sent; /* of its writes and operations */
+	MtsOp *ops;
 	int nops;
-	int ntried; /* buckets that were assumed new */
+	MtsTrial *trial; /* what they assume, or NULL */
+	int ntried;      /* writes that assume it */
 } MtsWriter;
 
 extern MtsWriter *mts_writer_new(MtsTable *table, Oid userid);

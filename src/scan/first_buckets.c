@@ -179,7 +179,7 @@ make_terms(MtsFirstBuckets *buckets)
 	const MtsQuery *query = buckets->source->query;
 	bson_t *terms = mts_document_new();
 
-	if (query->nulls_come_first)
+	if (query->unsorted_come_first)
 		append_nulls(buckets, terms);
 	for (int i = 0; i < buckets->n && can_overlap(query); i++)
 	{

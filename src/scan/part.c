@@ -157,32 +157,34 @@ mts_part_of_series(List *parts, const bson_t *terms,
 }
 
 /*
- * mts_part_nulls_first
- *		Divide parts so that documents without a time come before all others.
+ * mts_part_unsorted_first
+ *		Divide parts so that documents without a time, or without extremes,
+ *		come before all others.
  *
- * The first bucket of a series comes before all.  Documents without a time are
- * read without a limit: windows end where the time changes.
+ * The first bucket of a series comes before all.  These documents are read
+ * without a limit: windows end where the time changes.
  */
 List *
-mts_part_nulls_first(List *parts, const MtsQuery *query)
+mts_part_unsorted_first(List *parts, const MtsQuery *query)
 {
-	List *nulls = NIL;
+	List *unsorted = NIL;
 	List *others = NIL;
 	ListCell *lc;
 
 	foreach (lc, parts)
 	{
-		MtsPart *null =
-			restrict_part(lfirst(lc), mts_query_time_terms(query, true));
+		MtsPart *first =
+			restrict_part(lfirst(lc), mts_query_sorted_terms(query, false));
 		MtsPart *other =
-			restrict_part(lfirst(lc), mts_query_time_terms(query, false));
+			restrict_part(lfirst(lc), mts_query_sorted_terms(query, true));
 
-		null->limit = 0;
+		first->limit = 0;
+		first->is_unsorted = true;
 		other->first = NULL;
-		nulls = lappend(nulls, null);
+		unsorted = lappend(unsorted, first);
 		others = lappend(others, other);
 	}
-	return list_concat(nulls, others);
+	return list_concat(unsorted, others);
 }
 
 /* mts_part_names: list the names of the parts' collections, each once. */

@@ -26,6 +26,7 @@ typedef struct MtsPart
 								  * query's filter; or NULL */
 	const MtsFirstBucket *first; /* or NULL */
 	int limit;                   /* so many may suffice; 0 to read all */
+	bool is_unsorted; /* its documents come before those of sorted parts */
 } MtsPart;
 
 extern List *mts_part_of_collections(const MtsCollections *collections);
@@ -36,7 +37,7 @@ extern bool mts_part_limit(const MtsQuery *query, const MtsPart *next,
 						   MtsTime *limit);
 extern List *mts_part_of_series(List *parts, const bson_t *terms,
 								const MtsFirstBucket *first);
-extern List *mts_part_nulls_first(List *parts, const MtsQuery *query);
+extern List *mts_part_unsorted_first(List *parts, const MtsQuery *query);
 extern List *mts_part_names(List *parts);
 
 #endif /* MTS_PART_H */

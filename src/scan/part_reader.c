@@ -72,6 +72,8 @@ send_query(MtsPartReader *reader)
 	MtsFind find = mts_source_find(reader->source->query);
 
 	find.filter = reader->filter;
+	if (reader->part->is_unsorted)
+		find.sort = NULL;
 	find.limit = reader->window.limit;
 	if (find.limit > 0)
 		find.first_batch = find.limit;

@@ -144,8 +144,8 @@ choose_parts(MtsBucketSource *source, const bson_t *terms,
 									query);
 	if (terms)
 		source->parts = mts_part_of_series(source->parts, terms, first);
-	if (query->nulls_come_first)
-		source->parts = mts_part_nulls_first(source->parts, query);
+	if (query->unsorted_come_first)
+		source->parts = mts_part_unsorted_first(source->parts, query);
 	source->has_chosen = true;
 }
 
@@ -284,6 +284,7 @@ begin_next_part(MtsBucketSource *source, double sample)
 					list_nth_int(source->claimed, source->nbegun++));
 	mts_part_reader_begin(source->reader, part, sample);
 	source->collection = part->collection;
+	source->is_unsorted = part->is_unsorted;
 	if (!source->own_parts)
 	{
 		old = MemoryContextSwitchTo(GetMemoryChunkContext(source));

@@ -69,6 +69,8 @@ typedef struct MtsBucketSource
 
 	MtsPartReader *reader;           /* of the current part */
 	const MtsCollection *collection; /* of the last bucket */
+	bool is_unsorted;                /* the last bucket came before the sorted
+									  * ones */
 	const bson_t *pushed_back; /* the next bucket, read before; or NULL */
 
 	bool is_async;      /* its reader can do other work while it waits */

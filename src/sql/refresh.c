@@ -228,14 +228,22 @@ time_datum(MtsTime t)
 												   : t);
 }
 
-/* Execute a statement for a range; the caller has connected to SPI. */
+/*
+ * Execute a statement for a range; the caller has connected to SPI.  It reads
+ * its source, not other roll-ups of the points, which can be older.
+ */
 static void
 execute(const char *sql, MtsRange range)
 {
 	Oid types[] = {TIMESTAMPTZOID, TIMESTAMPTZOID};
 	Datum values[] = {time_datum(range.from), time_datum(range.to)};
-	int result = SPI_execute_with_args(sql, 2, types, values, NULL, false, 0);
+	int level = NewGUCNestLevel();
+	int result;
 
+	(void) set_config_option("mongo_ts_fdw.enable_rollups", "off", PGC_USERSET,
+							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	result = SPI_execute_with_args(sql, 2, types, values, NULL, false, 0);
+	AtEOXact_GUC(true, level);
 	if (result < 0)
 		elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
 }

@@ -29,7 +29,9 @@
 #include "utils/timestamp.h"
 #include "utils/varlena.h"
 
+#include "driver/command.h"
 #include "driver/document.h"
+#include "table/known.h"
 #include "table/zone.h"
 
 /* ---- The list ----------------------------------------------------------- */
@@ -653,4 +655,47 @@ mts_rollup_read_state(const MtsRollup *rollup, Oid userid,
 			mts_cursor_first(mts_connection_get(table->serverid, userid),
 							 table->database, MTS_ROLLUP_STATES, &find),
 			state);
+}
+
+/*
+ * mts_rollup_try_read_state
+ *		Read the latest state of a roll-up; false if the server does not answer
+ *		soon.
+ */
+bool
+mts_rollup_try_read_state(const MtsRollup *rollup, Oid userid,
+						  MtsRollupState *state)
+{
+	const MtsTable *table = rollup->table;
+	MtsConnection *connection;
+	const bson_t *reply;
+	bson_iter_t iter, first;
+	bson_t view;
+	uint32 code;
+
+	mts_rollup_parse_state(rollup, NULL, state);
+	if (rollup->by_application)
+		state->until = mts_rollup_limit(rollup);
+	if (rollup->by_application)
+		return true;
+	if (mts_known_server_is_silent(table->serverid, userid))
+		return false;
+	connection = mts_connection_get(table->serverid, userid);
+	/* giving up an answer would break a connection with open cursors */
+	if (connection->pins > 0)
+		return false;
+	reply = mts_command_ask_soon(
+		connection, table->database,
+		mts_document_make("{find: %s, filter: {_id: %s}, limit: 1, "
+						  "singleBatch: true}",
+						  MTS_ROLLUP_STATES,
+						  mts_document_utf8(table->collection)),
+		MTS_FROM_PREFERRED, &code);
+	if (!reply)
+		mts_known_record_silence(table->serverid, userid);
+	else if (bson_iter_init(&iter, reply) &&
+			 bson_iter_find_descendant(&iter, "cursor.firstBatch.0", &first) &&
+			 mts_document_view(&first, &view))
+		mts_rollup_parse_state(rollup, &view, state);
+	return reply != NULL;
 }

@@ -83,5 +83,7 @@ extern void mts_rollup_parse_state(const MtsRollup *rollup, const bson_t *doc,
 extern void mts_rollup_read_state(const MtsRollup *rollup, Oid userid,
 								  MtsSnapshot *snapshot, bool in_xact,
 								  MtsRollupState *state);
+extern bool mts_rollup_try_read_state(const MtsRollup *rollup, Oid userid,
+									  MtsRollupState *state);
 
 #endif /* MTS_ROLLUP_H */

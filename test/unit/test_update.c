@@ -4,6 +4,7 @@
  *
  * test_array.c and test_store.c test the pipelines of arrays.
  */
+#include "core/update/write_once.h"
 #include "writes.h"
 
 /* Updates by plain operators */
@@ -335,10 +336,24 @@ static const WriteCase new_buckets[] = {
 	 {{"ts"}, {"v", "v[{second}]"}},
 	 NULL,
 	 "{'writes': [{'put': [1], 'v': 5}]}"},
-	{"pre-aggregates that are computed",
+	{"a count",
 	 {{"ts"}, {"v", "v.{second}"}},
 	 "{'count': 'n'}",
-	 "{'writes': [{'put': [1], 'v': 5}]}"},
+	 "{'writes': [{'put': [1], 'v': 5}], 'sums': {'n': 1}}",
+	 "{n: 1, v: {'1': 5}}"},
+	{"a minimum that may be NaN",
+	 {{"ts"}, {"v", "v.{second}"}},
+	 "{'nan': {'v': 1}, 'min': {'v': 'low'}}",
+	 "{'writes': [{'put': [1], 'v': 5.5}], 'lows': {'low': 5.5}}",
+	 "{low: 5.5, v: {'1': 5.5}}"},
+	{"a minimum that is NaN",
+	 {{"ts"}, {"v", "v.{second}"}},
+	 "{'nan': {'v': 1}, 'min': {'v': 'low'}}",
+	 "{'writes': [{'put': [1], 'v': {'$numberDouble': 'NaN'}}]}"},
+	{"pre-aggregates of arrays",
+	 {{"ts"}, {"v", "v[{second}]"}},
+	 "{'count': 'n'}",
+	 "{'writes': [{'put': [0], 'v': 5}, {'put': [1], 'v': 5}]}"},
 	{"increments",
 	 {{"ts"}, {"v", "v.{hour}"}},
 	 "{'mode': 'increment'}",
@@ -353,6 +368,70 @@ static const WriteCase new_buckets[] = {
 	 "{'mode': 'push'}",
 	 "{'writes': [{'put': [0], 'ts': 1, 'v': 5, 'w': null}, {'put': [0], 'ts': 2, 'v': 6, 'w': 7}]}",
 	 "{t: [1, 2], v: [5, 6], w: [null, 7]}"},
+};
+
+/* The conditions of operators, or NULL if a pipeline is required anyway */
+static const WriteCase conditions[] = {
+	{"of a layout that needs no pipeline",
+	 {{"ts"}, {"v", "v.{second}"}},
+	 NULL,
+	 "{'writes': [{'put': [1], 'v': 5}]}",
+	 "{}"},
+	{"slots are absent; those of documents can be null or empty",
+	 {{"ts"}, {"a", "v.{second}.a"}, {"b", "w.{second}"}},
+	 "{'count': 'n'}",
+	 "{'writes': [{'put': [1], 'a': 5}, {'put': [59], 'b': 5}]}",
+	 "{n: {$type: 'number'}, 'v.1': {$in: [null, {}]}, 'w.1': {$exists: false},"
+	 " 'v.59': {$in: [null, {}]}, 'w.59': {$exists: false}}"},
+	{"no column has a reading",
+	 {{"ts"},
+	  {"a", "v.{second}.a", "-1"},
+	  {"b", "v.{second}.b"},
+	  {"c", "c.{second}", "null"}},
+	 "{'sum': {'a': 's'}}",
+	 "{'writes': [{'put': [1], 'a': 5}]}",
+	 "{s: {$type: 'number'}, 'v.1.a': {$not: {$exists: true, $ne: -1}},"
+	 " 'v.1.b': {$exists: false}, 'c.1': {$not: {$exists: true, $ne: null}}}"},
+	{"extremes have the type of the value, and are not NaN",
+	 {{"ts"},
+	  {"a", "v.{second}.a"},
+	  {"b", "v.{second}.b"},
+	  {"c", "v.{second}.c"}},
+	 "{'once': true, 'nan': {'a': 1}, 'min': {'a': 'min', 'b': 'low'}, 'max': {'a': 'max', 'c': 'high'}}",
+	 "{'writes': [{'put': [1], 'a': 5, 'b': 'x', 'c': null}]}",
+	 "{min: {$type: 'number', $ne: NaN}, max: {$type: 'number', $ne: NaN}, low: {$type: 'string'},"
+	 " 'v.1': {$in: [null, {}]}}"},
+	{"elements that are appended have no slots",
+	 {{"ts", "s[].t"}, {"v", "s[].v"}},
+	 "{'mode': 'push', 'nan': {'v': 1}, 'max': {'v': 'max'}, 'count': 'n'}",
+	 "{'writes': [{'put': [0], 'ts': 1, 'v': 5}]}",
+	 "{n: {$type: 'number'}, max: {$type: 'number', $ne: NaN}}"},
+	{"attributes",
+	 {{"ts"}, {"v", "v.{second}"}},
+	 NULL,
+	 "{'writes': [{'put': [1], 'v': 5}], 'agree': true, 'attributes': {'tags.room': 'hall', 'tags.row': null}}",
+	 "{'tags.0': {$exists: false}, 'tags.room.0': {$exists: false}, 'tags.room': {$eq: 'hall'}}"},
+	{"increments",
+	 {{"ts"}, {"v", "h.{hour}", "0"}},
+	 "{'mode': 'increment', 'count': 'n'}",
+	 "{'writes': [{'add': [1], 'v': 5}]}",
+	 "{n: {$type: 'number'}, 'h.1': {$not: {$exists: true, $ne: 0}}}"},
+	{"increments of another missing value",
+	 {{"ts"}, {"v", "h.{hour}", "-1"}},
+	 "{'mode': 'increment', 'count': 'n'}",
+	 "{'writes': [{'add': [1], 'v': 5}]}"},
+	{"increments with a time of their own",
+	 {{"ts", "h.{hour}.t"}, {"v", "h.{hour}.v"}},
+	 "{'mode': 'increment'}",
+	 "{'writes': [{'add': [1], 'v': 5}]}"},
+	{"positions in arrays",
+	 {{"ts"}, {"v", "v[{second}]"}},
+	 "{'count': 'n'}",
+	 "{'writes': [{'put': [1], 'v': 5}]}"},
+	{"stored points",
+	 {{"ts"}, {"v", "v.{second}"}},
+	 "{'count': 'n'}",
+	 "{'edit': true, 'writes': [{'put': [1], 'v': 5}]}"},
 };
 
 /* Changes of a layout that needs no pipeline, and whether they do */
@@ -430,10 +509,31 @@ test_new_buckets(void)
 	}
 }
 
+static void
+test_conditions(void)
+{
+	for (size_t i = 0; i < LENGTH(conditions); i++)
+	{
+		static WriteTest test;
+		bson_t selector = BSON_INITIALIZER;
+		bool ok;
+
+		writes_open(&conditions[i], &test);
+		ok = mts_write_once_is_possible(&test.bucket);
+		if (ok)
+			mts_write_once_require(&test.bucket, &selector);
+		is_text(ok ? shell_print(&selector, false) : "",
+				conditions[i].want ?: "", conditions[i].name);
+		bson_destroy(&selector);
+		writes_close(&test);
+	}
+}
+
 int
 main(void)
 {
 	test_needs();
+	test_conditions();
 	test_kinds();
 	test_new_buckets();
 	writes_compare(plain, LENGTH(plain), false);

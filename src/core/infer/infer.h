@@ -51,7 +51,7 @@ typedef struct MtsInferColumn
 	char sum[MTS_MAX_PATH];
 	char min[MTS_MAX_PATH];
 	char max[MTS_MAX_PATH];
-	char missing[MTS_INFER_FORMAT]; /* the text for no reading */
+	char missing[MTS_INFER_FORMAT]; /* the text for no reading, or null */
 	MtsRole role;
 	bool is_not_null;
 	bool is_array; /* of that type */
@@ -91,7 +91,6 @@ struct MtsInferred
 	char required[MTS_MAX_PATH]; /* dotted field that only buckets have */
 	char group[MTS_MAX_PATH]; /* dotted field whose value selects documents */
 	MtsElement value;         /* that value, in a sample */
-	int nsamples;             /* that have it */
 	/* what the table assumes: a clause, and sentences; empty if nothing */
 	char message[MTS_INFER_REMARK];
 	char detail[4 * MTS_INFER_REMARK];

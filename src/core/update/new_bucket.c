@@ -3,9 +3,9 @@
  *		Build the document of a bucket that does not exist yet.
  *
  * MongoDB inserts a bucket with all its points much faster than it upserts
- * their slots one by one.  Arrays are as long as an update makes them.  Values
- * that are added, and pre-aggregates that are computed by a pipeline, are left
- * to the update.
+ * their slots one by one.  Arrays are as long as an update makes them.
+ * Values that are added, and pre-aggregates that only a pipeline computes, are
+ * left to the update.
  *
  * The other document is that of a preallocated bucket, whose slots are empty.
  */
@@ -16,6 +16,7 @@
 #include "core/update/arrays.h"
 #include "core/update/preaggregate.h"
 #include "core/update/update.h"
+#include "core/update/write_once.h"
 
 /*
  * The elements of arrays for each point, at most.  An array is as long as its
@@ -238,6 +239,15 @@ are_complete(const MtsBucketChange *bucket)
 	return true;
 }
 
+/* Tell whether the bucket's fields have its pre-aggregates, if any. */
+static bool
+has_aggregates(const MtsBucketChange *bucket)
+{
+	return !mts_update_needs_pipeline(bucket->layout) ||
+		   !mts_preaggregate_is_declared(bucket->layout) ||
+		   mts_write_once_is_possible(bucket);
+}
+
 /*
  * mts_new_bucket_is_possible
  *		Tell whether buckets of a layout can be inserted.
@@ -248,7 +258,8 @@ mts_new_bucket_is_possible(const MtsLayout *layout)
 	return layout->write_mode != MTS_WRITE_INCREMENT && layout->nslots > 0 &&
 		   layout->max_points == 0 &&
 		   (!mts_update_needs_pipeline(layout) ||
-			!mts_preaggregate_is_declared(layout));
+			!mts_preaggregate_is_declared(layout) ||
+			mts_write_once_suits(layout));
 }
 
 static int
@@ -275,7 +286,7 @@ mts_new_bucket_insert(const MtsBucketChange *bucket, MtsFields identity,
 	bson_value_t empty[MTS_MAX_FIELDS];
 	int n = add_fields(fields, 0, identity);
 
-	if (!are_complete(bucket))
+	if (!are_complete(bucket) || !has_aggregates(bucket))
 		return false;
 	n = add_fields(fields, n, bucket->attributes);
 	n = add_fields(fields, n, bucket->lows);

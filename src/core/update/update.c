@@ -31,24 +31,21 @@ has_nan_extremes(const MtsLayout *layout)
 }
 
 /*
- * mts_update_needs_pipeline
- *		Tell whether new points must be written by a pipeline.
+ * mts_update_is_computed
+ *		Tell whether new points must be written by a pipeline, whatever the
+ *		bucket has stored.
  */
 bool
-mts_update_needs_pipeline(const MtsLayout *layout)
+mts_update_is_computed(const MtsLayout *layout)
 {
 	int array = mts_change_array_level(layout);
-	/* $inc keeps a sum right if a slot is written twice, but not these */
-	bool is_per_point = layout->count.is_set;
 
-	if (has_nan_extremes(layout) ||
-		(array >= 0 && layout->slots[array]->kind == MTS_STEP_UNIT_INDEX))
+	if (array >= 0 && layout->slots[array]->kind == MTS_STEP_UNIT_INDEX)
 		return true;
 	if (layout->write_mode == MTS_WRITE_PUSH)
 		return layout->ncontainers > 1;
 	if (layout->write_mode != MTS_WRITE_INCREMENT)
-		return mts_preaggregate_is_declared(layout) &&
-			   !layout->assume_write_once;
+		return false;
 	if (layout->time_kind == MTS_TIME_POINT)
 		return true; /* the time is set, not added to */
 	for (int i = 0; i < layout->ncolumns; i++)
@@ -60,14 +57,49 @@ mts_update_needs_pipeline(const MtsLayout *layout)
 			!(column->missing.kind == MTS_MISSING_NUMBER &&
 			  column->missing.number == 0))
 			return true;
-		is_per_point |= column->min.is_set || column->max.is_set;
 	}
-	return is_per_point && !layout->assume_write_once;
+	return false;
 }
 
-/* Tell whether the bucket must have an attribute, or none in its place. */
+/*
+ * Tell whether a slot that is written twice makes pre-aggregates untrue, if
+ * operators write it.
+ */
 static bool
-must_agree(const MtsBucketChange *bucket, const MtsFieldValue *attribute)
+counts_each_write(const MtsLayout *layout)
+{
+	/* $inc keeps a sum right, but not these */
+	bool is_per_point = layout->count.is_set;
+
+	if (layout->write_mode == MTS_WRITE_PUSH)
+		return false;
+	if (layout->write_mode != MTS_WRITE_INCREMENT)
+		return mts_preaggregate_is_declared(layout);
+	for (int i = 0; i < layout->ncolumns; i++)
+		is_per_point |=
+			layout->columns[i].min.is_set || layout->columns[i].max.is_set;
+	return is_per_point;
+}
+
+/*
+ * mts_update_needs_pipeline
+ *		Tell whether new points must be written by a pipeline, as far as it is
+ *		not known what the bucket has stored.
+ */
+bool
+mts_update_needs_pipeline(const MtsLayout *layout)
+{
+	return mts_update_is_computed(layout) || has_nan_extremes(layout) ||
+		   (counts_each_write(layout) && !layout->assume_write_once);
+}
+
+/*
+ * mts_update_must_agree
+ *		Tell whether the bucket must have an attribute, or none in its place.
+ */
+bool
+mts_update_must_agree(const MtsBucketChange *bucket,
+					  const MtsFieldValue *attribute)
 {
 	return bucket->attributes_agree &&
 		   attribute->value->value_type != BSON_TYPE_NULL;
@@ -78,7 +110,7 @@ static bool
 checks_attributes(const MtsBucketChange *bucket)
 {
 	for (int i = 0; i < bucket->attributes.n; i++)
-		if (must_agree(bucket, &bucket->attributes.items[i]))
+		if (mts_update_must_agree(bucket, &bucket->attributes.items[i]))
 			return true;
 	return false;
 }
@@ -512,7 +544,7 @@ append_attribute_check(const MtsBucketChange *bucket, bson_t *set)
 	{
 		const MtsFieldValue *attribute = &bucket->attributes.items[i];
 
-		if (!must_agree(bucket, attribute))
+		if (!mts_update_must_agree(bucket, attribute))
 			continue;
 		append_parent_checks(bucket, attribute, &checked, &branches);
 		append_value_check(bucket, attribute, &branches);
@@ -557,7 +589,7 @@ append_new_value(const MtsBucketChange *bucket, const MtsFieldValue *attribute,
 	{
 		const MtsFieldValue *item = &all->items[i];
 
-		if (!must_agree(bucket, item) &&
+		if (!mts_update_must_agree(bucket, item) &&
 			mts_change_share(item, attribute, n - 1) &&
 			!bson_has_field(&fields, item->steps[n].name))
 			append_new_value(bucket, item, n + 1, &fields,
@@ -590,7 +622,8 @@ append_new_subdocuments(const MtsBucketChange *bucket, bson_t *pipeline)
 		const char *name = attribute->steps[0].name;
 		bson_t value = BSON_INITIALIZER;
 
-		if (attribute->nsteps > 1 && !must_agree(bucket, attribute) &&
+		if (attribute->nsteps > 1 &&
+			!mts_update_must_agree(bucket, attribute) &&
 			!bson_has_field(&set, name))
 		{
 			append_new_value(bucket, attribute, 1, &value, "");
@@ -624,7 +657,7 @@ append_attributes(const MtsBucketChange *bucket, bson_t *set)
 
 		mts_path_dotted(attribute->steps, attribute->nsteps, path,
 						sizeof(path));
-		if (must_agree(bucket, attribute))
+		if (mts_update_must_agree(bucket, attribute))
 			mts_template_append(set, path,
 								"{$ifNull: ['$%s', {$literal: %v}]}", path,
 								attribute->value);

@@ -7,7 +7,10 @@
 
 #include "core/update/change.h"
 
+extern bool mts_update_is_computed(const MtsLayout *layout);
 extern bool mts_update_needs_pipeline(const MtsLayout *layout);
+extern bool mts_update_must_agree(const MtsBucketChange *bucket,
+								  const MtsFieldValue *attribute);
 extern bool mts_update_is_pipeline(const MtsBucketChange *bucket);
 extern void mts_update_plain(const MtsBucketChange *change, bson_t *update);
 extern void mts_update_append_value(const MtsChange *change,
