@@ -77,6 +77,26 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION mongo_ts_preallocate(regclass, timestamptz, timestamptz, jsonb) IS
   'create future buckets of a foreign table, without points';
 
+CREATE FUNCTION mongo_ts_create_rollup(relation regclass, span interval, name text DEFAULT NULL,
+                                       aggregates text[] DEFAULT '{count, sum, min, max}',
+                                       columns text[] DEFAULT NULL, zone text DEFAULT 'UTC',
+                                       lag interval DEFAULT '5 minutes')
+RETURNS regclass
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION mongo_ts_create_rollup(regclass, interval, text, text[], text[], text, interval) IS
+  'declare a table with the totals of points in intervals';
+
+CREATE FUNCTION mongo_ts_refresh_rollup(relation regclass, start_time timestamptz DEFAULT NULL,
+                                        end_time timestamptz DEFAULT NULL)
+RETURNS timestamptz
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION mongo_ts_refresh_rollup(regclass, timestamptz, timestamptz) IS
+  'compute what is new or stale of a roll-up, and return how far it is complete';
+
 CREATE FUNCTION mongo_ts_connections(OUT server_name name, OUT user_name name,
                                      OUT valid boolean, OUT in_use boolean,
                                      OUT round_trips bigint)

@@ -205,6 +205,24 @@ CALL put('ones', '[
   {"_id": 3, "h": {"$date": "2024-01-01T02:00:00Z"}, "one": 1, "v": {"0": 1}}]');
 ALTER FOREIGN TABLE uncounted OPTIONS (ADD collection 'ones');
 SELECT field, documents, hint FROM mongo_ts_check('uncounted') WHERE problem ~ 'number of points';
+-- Counts of the elements that are not null, in a subdocument
+CALL put('valid', '[
+  {"_id": 1, "h": {"$date": "2024-01-01T00:00:00Z"}, "meta": {"n": 1}, "v": [1, null]},
+  {"_id": 2, "h": {"$date": "2024-01-01T01:00:00Z"}, "meta": {"n": 2}, "v": [1, null, 3]},
+  {"_id": 3, "h": {"$date": "2024-01-01T02:00:00Z"}, "meta": {"n": 0}, "v": [null]}]');
+CREATE FOREIGN TABLE valid (h timestamptz, v float8 OPTIONS (field 'v[{minute}]')) SERVER "check";
+SELECT * FROM mongo_ts_check('valid') WHERE problem ~ 'number of';
+ALTER FOREIGN TABLE valid ALTER COLUMN v OPTIONS (ADD missing_value 'null'), OPTIONS (ADD count_field 'meta.n');
+SELECT * FROM mongo_ts_check('valid') WHERE problem ~ 'number of|contradicts';
+SELECT * FROM valid ORDER BY h;
+-- of one of two columns, and beside a count that is declared
+CALL put('two', '[
+  {"_id": 1, "h": {"$date": "2024-01-01T00:00:00Z"}, "n": 3, "na": 2, "also": 3, "a": [1, null, 3], "b": [1, 2, 3]},
+  {"_id": 2, "h": {"$date": "2024-01-01T01:00:00Z"}, "n": 2, "na": 1, "also": 2, "a": [1, null], "b": [1, 2]},
+  {"_id": 3, "h": {"$date": "2024-01-01T02:00:00Z"}, "n": 1, "na": 1, "also": 1, "a": [1], "b": [1]}]');
+CREATE FOREIGN TABLE two (h timestamptz, a float8 OPTIONS (field 'a[{minute}]'), b float8 OPTIONS (field 'b[{minute}]')) SERVER "check"
+  OPTIONS (count_field 'n');
+SELECT * FROM mongo_ts_check('two') WHERE problem ~ 'number of' ORDER BY field;
 -- All documents are compared, although a sample is read.
 SELECT json_agg(json_build_object('_id', i, 'h', json_build_object('$date', json_build_object('$numberLong', (1704067200000 + i * bigint '3600000')::text)),
     'n', CASE i WHEN 4321 THEN 2 ELSE 1 END, 'v', json_build_object('0', i))) AS documents

@@ -703,6 +703,35 @@ IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (totals, months) FROM SERVER i
 \d once.totals
 \d once.months
 
+-- A count of the elements that are not null: an INSERT changes it, too.
+SELECT json_agg(json_build_object('_id', i, 'hour', instant('2024-03-01Z'::timestamptz + i * interval '1 hour'), 'meta', json_build_object('n', 60 - i),
+    'v', (SELECT json_agg(CASE WHEN k < 60 - i THEN k END) FROM generate_series(0, 59) k))) AS documents
+  FROM generate_series(0, 20) i \gset
+CALL put('padded', :'documents');
+SELECT mongo_ts_command('import', '{"createIndexes": "padded", "indexes": [{"key": {"hour": 1}, "name": "i", "unique": true}]}')->'ok' AS ok;
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (padded) FROM SERVER import INTO once OPTIONS (updatable 'true');
+\d once.padded
+SELECT count(*), count(v), sum(v) FROM once.padded WHERE hour >= '2024-03-01 10:00Z';
+INSERT INTO once.padded (hour, v) VALUES ('2024-03-01 20:45Z', 45), ('2024-03-01 21:02Z', 2);
+DELETE FROM once.padded WHERE hour = '2024-03-01 20:39Z';
+UPDATE once.padded SET v = -1 WHERE hour = '2024-03-01 20:38Z';
+SELECT field, problem FROM mongo_ts_check('once.padded');
+SELECT count(*), min(v) FROM once.padded WHERE hour >= '2024-03-01 20:00Z';
+DROP FOREIGN TABLE once.padded;
+-- Of some documents only: without an answer of MongoDB, or against one
+SELECT mongo_ts_command('import', '{"update": "padded", "updates": [{"q": {"_id": 12}, "u": {"$set": {"meta.n": 7}}}]}')->'nModified' AS n;
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (padded) FROM SERVER import INTO once OPTIONS (sample_size '8');
+\d once.padded
+-- Counts of one of several values: no option declares them, so the table is read-only.
+SELECT json_agg(json_build_object('_id', i, 'hour', instant('2024-03-01Z'::timestamptz + i * interval '1 hour'), 'n', i % 7 + 50,
+    'a', (SELECT json_agg(CASE WHEN k < i % 7 + 50 THEN k END) FROM generate_series(0, 59) k),
+    'b', (SELECT json_agg(k) FROM generate_series(0, 59) k))) AS documents
+  FROM generate_series(0, 20) i \gset
+CALL put('half', :'documents');
+SELECT mongo_ts_command('import', '{"createIndexes": "half", "indexes": [{"key": {"hour": 1}, "name": "i", "unique": true}]}')->'ok' AS ok;
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (half) FROM SERVER import INTO once OPTIONS (updatable 'true');
+SELECT * FROM mongo_ts_check('once.half') WHERE problem ~ 'number';
+
 -- A field that takes the option of one that is not proved is proved, too.
 SELECT json_agg(json_build_object('_id', i, 'hour', instant('2024-03-01Z'::timestamptz + i * interval '1 hour'),
     'n', CASE i WHEN 100 THEN 99 ELSE 1 + i % 3 END, 'cnt', CASE i WHEN 100 THEN 99 ELSE 1 + i % 3 END, 'size', 1 + i % 3,

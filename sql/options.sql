@@ -61,6 +61,8 @@ SELECT option,
     ('assume_write_once', 'true'),
     ('on_invalid', 'skip'),
     ('on_subresolution', 'truncate'),
+    ('rollup_of', 'public."My sensors"'), ('rollup_interval', '15 minutes'), ('rollup_zone', 'Europe/Berlin'),
+    ('rollup_lag', '0'), ('rollup_maintained_by', 'application'), ('rollup', 'sum'), ('rollup_column', 'temp'),
     ('field', 'values.{second}'),
     ('role', 'time'),
     ('format', 'epoch_ms'),
@@ -156,6 +158,12 @@ SELECT on_column('bson_type', 'float');
 SELECT on_table('write_mode', 'upsert');
 SELECT on_table('on_invalid', 'ignore');
 SELECT on_table('on_subresolution', 'round');
+SELECT on_table('rollup_of', value) FROM unnest('{sensors, a.b.c, "\"a.b"}'::text[]) value;
+SELECT value, left(on_table('rollup_interval', value), 10) FROM
+  unnest('{1 second, 5 minutes, 1 hour, 24 hours, 1 day, 1 month, 0, 500 ms, 7 minutes, 5 hours, 48 hours,
+           2 days, 1 week, 3 months, 1 day 1 hour, -1 hour}'::text[]) value;
+SELECT on_table('rollup_lag', value) FROM unnest('{1 day 2 hours, 1 month, -1 second}'::text[]) value;
+SELECT on_table('rollup_maintained_by', 'nobody'), on_column('rollup', 'avg'), on_column('rollup_column', '');
 SELECT on_table('slot_clock', 'zone');
 SELECT on_table('native_buckets', 'on');
 SELECT on_table('consistency', 'transaction');

@@ -161,6 +161,12 @@ CALL put('whole', '[{"ts": {"$date": "2020-02-01T00:00:00Z"}, "k": 9, "n_of": 2,
   "s": {"0": 1, "1": 1}, "i": {"0": 0, "1": 1}, "l": {"0": {"$numberLong": "9007199254740993"}, "1": {"$numberLong": "9007199254740993"}}}]');
 SELECT same('SELECT k, sum(l), sum(i), sum(s) FROM whole GROUP BY k');
 SELECT sum(l), sum(i), sum(s) FROM whole WHERE k = 9;
+-- PostgreSQL finishes the sum and the average of bigints from one state
+CREATE FOREIGN TABLE longs (ts timestamptz, l int8 OPTIONS (field 'l.{minute}', sum_field 'sum') NOT NULL)
+  SERVER pre_aggregates OPTIONS (count_field 'n');
+INSERT INTO longs SELECT timestamptz '2020-01-01Z' + i * interval '1 minute', i FROM generate_series(1, 200) i;
+SELECT sum(l), avg(l) FROM longs;
+SELECT avg(l), sum(l) FROM longs;
 
 -- Counts of rows: with zipped columns, and with missing values
 CREATE FOREIGN TABLE zipped (

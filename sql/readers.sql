@@ -147,3 +147,19 @@ SELECT last_value FROM seen;
 CREATE FOREIGN TABLE numbers (d timestamptz OPTIONS (field 's[].t'), host text, state int OPTIONS (field 's[].state'))
   SERVER readers OPTIONS (collection 'samples', bucket_time_field 'day', bucket_span '1 day');
 SELECT state, count(*) FROM numbers WHERE host = 'h9' GROUP BY state;
+-- a scan that has not begun to read has no memory for points
+CREATE TABLE wide (d timestamptz, host text, v float8, a float8, b float8, c float8) PARTITION BY LIST (host);
+DO $$ BEGIN
+  FOR i IN 1 .. 20 LOOP
+    EXECUTE format('CREATE FOREIGN TABLE wide%s (d timestamptz, host text, v float8 OPTIONS (field ''v.{minute}''),
+      a float8 OPTIONS (field ''a.{minute}''), b float8 OPTIONS (field ''b.{minute}''), c float8 OPTIONS (field ''c.{minute}''))
+      SERVER readers', i);
+    EXECUTE format('ALTER TABLE wide ATTACH PARTITION wide%s FOR VALUES IN (''h%1$s'')', i);
+  END LOOP;
+END $$;
+SET enable_partitionwise_aggregate = on;
+BEGIN;
+DECLARE groups CURSOR FOR SELECT host, max(v), max(a), max(b), max(c) FROM wide GROUP BY host;
+SELECT sum(total_bytes) < 6e6 AS is_small FROM pg_backend_memory_contexts WHERE name = 'ExecutorState';
+ROLLBACK;
+RESET enable_partitionwise_aggregate;

@@ -1,5 +1,6 @@
 --
--- Tests the documentation's recipes for roll-ups and retention.
+-- Tests roll-ups: how they are made and refreshed, what writes make stale, and
+-- retention.
 --
 \set suite rollups
 \i sql/include/suite.sql
@@ -13,54 +14,15 @@ SELECT mongo_ts_create_index('memory');
 
 -- Roll-ups -----------------------------------------------------------------
 
-CREATE FOREIGN TABLE memory_1m (              -- {hour, type, m: {"6": {n: 3, total: .., low: .., high: ..}}}
-  "timestamp" timestamptz OPTIONS (field 'hour'),
-  type        text,
-  n           bigint      OPTIONS (field 'm.{minute}.n'),
-  total       float8      OPTIONS (field 'm.{minute}.total'),
-  low         float8      OPTIONS (field 'm.{minute}.low'),
-  high        float8      OPTIONS (field 'm.{minute}.high')
-) SERVER rollups;
-CREATE FOREIGN TABLE memory_5m (              -- {day, type, m: {"0": .., "287": ..}}
-  "timestamp" timestamptz OPTIONS (field 'day'),
-  type        text,
-  n           bigint      OPTIONS (field 'm.{5 minutes}.n'),
-  total       float8      OPTIONS (field 'm.{5 minutes}.total'),
-  low         float8      OPTIONS (field 'm.{5 minutes}.low'),
-  high        float8      OPTIONS (field 'm.{5 minutes}.high')
-) SERVER rollups OPTIONS (bucket_span '1 day');
-CREATE FOREIGN TABLE memory_1h (              -- {day, type, h: {"0": .., "23": ..}}
-  "timestamp" timestamptz OPTIONS (field 'day'),
-  type        text,
-  n           bigint      OPTIONS (field 'h.{hour}.n'),
-  total       float8      OPTIONS (field 'h.{hour}.total'),
-  low         float8      OPTIONS (field 'h.{hour}.low'),
-  high        float8      OPTIONS (field 'h.{hour}.high')
-) SERVER rollups;
-CREATE FOREIGN TABLE memory_1d (              -- {month, type, d: {"1": .., "31": ..}}
-  "timestamp" timestamptz OPTIONS (field 'month'),
-  type        text,
-  n           bigint      OPTIONS (field 'd.{day:1}.n'),
-  total       float8      OPTIONS (field 'd.{day:1}.total'),
-  low         float8      OPTIONS (field 'd.{day:1}.low'),
-  high        float8      OPTIONS (field 'd.{day:1}.high')
-) SERVER rollups;
-SELECT mongo_ts_create_index(t) FROM unnest('{memory_1m,memory_5m,memory_1h,memory_1d}'::regclass[]) t;
-
-CREATE FUNCTION roll_up(since timestamptz) RETURNS void LANGUAGE sql AS $$
-  INSERT INTO memory_1m
-  SELECT date_trunc('minute', "timestamp"), type, count(value), sum(value), min(value), max(value)
-    FROM memory WHERE "timestamp" >= date_trunc('minute', since) GROUP BY 1, 2;
-  INSERT INTO memory_5m
-  SELECT date_bin('5 minutes', "timestamp", 'epoch'), type, sum(n), sum(total), min(low), max(high)
-    FROM memory_1m WHERE "timestamp" >= date_bin('5 minutes', since, 'epoch') GROUP BY 1, 2;
-  INSERT INTO memory_1h
-  SELECT date_trunc('hour', "timestamp", 'UTC'), type, sum(n), sum(total), min(low), max(high)
-    FROM memory_5m WHERE "timestamp" >= date_trunc('hour', since, 'UTC') GROUP BY 1, 2;
-  INSERT INTO memory_1d
-  SELECT date_trunc('day', "timestamp", 'UTC'), type, sum(n), sum(total), min(low), max(high)
-    FROM memory_1h WHERE "timestamp" >= date_trunc('day', since, 'UTC') GROUP BY 1, 2;
-$$;
+SELECT mongo_ts_create_rollup('memory', '1 minute');
+SELECT mongo_ts_create_rollup('memory_1m', '5 minutes');
+SELECT mongo_ts_create_rollup('memory_5m', '1 hour');
+SELECT mongo_ts_create_rollup('memory_1h', '1 day');
+SELECT c.relname, ftoptions FROM pg_foreign_table JOIN pg_class c ON c.oid = ftrelid
+ WHERE c.relname LIKE 'memory_%' ORDER BY 1;
+SELECT attname, atttypid::regtype, attfdwoptions FROM pg_attribute WHERE attrelid = 'memory_5m'::regclass AND attnum > 0 ORDER BY attnum;
+SELECT i->'key' AS key, i->'unique' AS is_unique
+  FROM jsonb_array_elements(mongo_ts_command('rollups', '{"listIndexes": "memory_1h"}')#>'{cursor,firstBatch}') i WHERE i ? 'unique';
 
 -- The expected levels, from a local copy of the points
 CREATE TABLE points ("timestamp" timestamptz, type text, value float8);
@@ -68,17 +30,27 @@ CREATE VIEW levels AS
   SELECT '1m' AS level, * FROM memory_1m UNION ALL SELECT '5m', * FROM memory_5m UNION ALL
   SELECT '1h', * FROM memory_1h UNION ALL SELECT '1d', * FROM memory_1d;
 CREATE VIEW direct AS
-  SELECT level, date_bin(width, "timestamp", 'epoch') AS "timestamp", type, count(value) AS n,
-         sum(value) AS total, min(value) AS low, max(value) AS high
+  SELECT level, date_bin(width, "timestamp", 'epoch') AS "timestamp", type, count(*) AS points, count(value) AS value_count,
+         sum(value) AS value_sum, min(value) AS value_min, max(value) AS value_max
     FROM points, (VALUES ('1m', interval '1 minute'), ('5m', '5 minutes'), ('1h', '1 hour'), ('1d', '1 day')) w (level, width)
    GROUP BY 1, 2, 3;
 CREATE VIEW differences AS
-  SELECT level, count(l) AS rows, sum(l.n) AS points, count(*) FILTER (WHERE l IS DISTINCT FROM d) AS wrong
+  SELECT level, count(l) AS rows, sum(l.points) AS points, count(*) FILTER (WHERE l IS DISTINCT FROM d) AS wrong
     FROM levels l FULL JOIN direct d USING (level, "timestamp", type) GROUP BY 1 ORDER BY 1;
+-- What the states say is stale, and whether a roll-up is complete up to now
+CREATE FUNCTION stale() RETURNS TABLE (rollup text, ranges tstzmultirange) LANGUAGE sql AS $$
+  SELECT d->>'_id', range_agg(tstzrange((s#>>'{from,$date}')::timestamptz, (s#>>'{to,$date}')::timestamptz))
+    FROM mongo_ts_find('rollups', 'mongo_ts_rollups', max_documents => 1000) d, jsonb_array_elements(d->'stale') s GROUP BY 1 ORDER BY 1
+$$;
+CREATE FUNCTION is_current(rollup text, width interval) RETURNS boolean LANGUAGE sql AS $$
+  SELECT bool_and((d#>>'{until,$date}')::timestamptz BETWEEN clock_timestamp() - width - interval '6 minutes' AND clock_timestamp())
+    FROM mongo_ts_find('rollups', 'mongo_ts_rollups', json_build_object('_id', rollup)) d
+$$;
+CREATE PROCEDURE refresh() LANGUAGE sql AS $$ SELECT mongo_ts_refresh_rollup('memory_1d') $$;
 -- The documents as they are stored
 CREATE FUNCTION documents() RETURNS jsonb LANGUAGE sql AS $$
-  SELECT jsonb_agg(mongo_ts_command('rollups', json_build_object('find', c, 'sort', '{"_id": 1}'::json, 'batchSize', 9999))#>'{cursor,firstBatch}')
-    FROM unnest('{memory_1m,memory_5m,memory_1h,memory_1d}'::text[]) c
+  SELECT jsonb_agg(d - '_id' ORDER BY c, d->>'type', d->'timestamp'->>'$date')
+    FROM unnest('{memory_1m,memory_5m,memory_1h,memory_1d}'::text[]) c, mongo_ts_find('rollups', c, max_documents => 9999) d
 $$;
 
 -- Three days with a point every 13 s and gaps; numbers with exact sums, and
@@ -92,109 +64,253 @@ SELECT t, type, CASE WHEN i % 17 > 0 THEN (i * 37 % 1001 - 500) / 4.0 END
 INSERT INTO points SELECT '2013-10-31 03:00Z'::timestamptz + s * interval '1 s', 'rare', NULL FROM generate_series(0, 59) s;
 INSERT INTO points VALUES ('2013-10-31 23:59:59Z', 'rare', -0.25), ('2013-11-01 00:00:00Z', 'rare', 1e6);
 INSERT INTO memory SELECT * FROM points;
+-- Nothing is stale before the first refresh, and nothing is complete.
+SELECT * FROM mongo_ts_find('rollups', 'mongo_ts_rollups');
 
-SELECT roll_up('-infinity');
+CALL refresh();
 SELECT * FROM differences;
+SELECT is_current('memory_1m', '1 minute'), is_current('memory_5m', '5 minutes'), is_current('memory_1h', '1 hour'),
+       is_current('memory_1d', '1 day');
 SELECT * FROM memory_1d ORDER BY "timestamp", type;
-SELECT "timestamp", n, total, low, high FROM memory_1m WHERE type = 'rare' ORDER BY 1;
+SELECT "timestamp", points, value_count, value_sum, value_min, value_max FROM memory_1m WHERE type = 'rare' ORDER BY 1;
+SELECT d - '_id' AS document FROM mongo_ts_find('rollups', 'memory_1d', '{"type": "rare"}') d ORDER BY 1;
 -- repeated as a whole and in part: nothing changes
 SELECT documents() AS before \gset
-SELECT roll_up('-infinity');
-SELECT roll_up('2013-10-31 12:34:56.789Z');
+CALL refresh();
+SELECT mongo_ts_refresh_rollup('memory_1d', '2013-10-31 12:34:56.789Z', '2013-11-01 01:00Z') IS NOT NULL AS refreshed;
 SET TimeZone = 'Asia/Kathmandu';
-SELECT roll_up('2013-10-31 12:34:56.789Z');
+SELECT mongo_ts_refresh_rollup('memory_1d', '2013-10-31 12:34:56.789Z') IS NOT NULL AS refreshed;
 RESET TimeZone;
 SET TimeZone = 'UTC';
 SELECT documents() = :'before' AS same;
+SELECT * FROM stale();
 
--- A scheduled run goes back to the last rolled-up minute.
-SELECT plan($$SELECT least(timestamptz '2013-11-02' - interval '2 hours', max("timestamp")) FROM memory_1m$$);
-SELECT least(timestamptz '2013-11-02' - interval '2 hours', max("timestamp")) FROM memory_1m;
+-- What writes make stale ---------------------------------------------------
 
--- New and late points; the window begins inside an interval of each level.
+-- new and late points
 CREATE TABLE late ("timestamp" timestamptz, type text, value float8);
 INSERT INTO late SELECT '2013-11-01 22:52:07Z'::timestamptz + s * interval '7 s', type, s / 8.0
   FROM generate_series(0, 900) s, unnest('{used,new}'::text[]) type;
 INSERT INTO late SELECT '2013-11-01 21:17:44Z'::timestamptz + s * interval '20 s', type, -1000 - s
   FROM generate_series(0, 40) s, unnest('{used,late}'::text[]) type;
 INSERT INTO memory SELECT * FROM late;
+SELECT * FROM stale();
 -- the late ones replace existing points
 DELETE FROM points p USING late l WHERE (p."timestamp", p.type) = (l."timestamp", l.type);
 INSERT INTO points SELECT * FROM late;
 SELECT level, wrong > 0 AS wrong FROM differences;
-SELECT roll_up('2013-11-01 21:17:30Z');
+CALL refresh();
 SELECT * FROM differences;
--- Points later than the look-back require a run that goes back further.
+SELECT * FROM stale();
 INSERT INTO memory VALUES ('2013-10-31 07:31:31Z', 'used', 9999), ('2013-10-31 23:59:59Z', 'rare', -8);
+-- A range that is marked is not marked again.
+INSERT INTO memory VALUES ('2013-10-31 07:31:31Z', 'used', 9999);
+SELECT d->>'_id' AS rollup, jsonb_array_length(d->'stale') AS ranges FROM mongo_ts_find('rollups', 'mongo_ts_rollups', '{"until": {"$exists": true}}') d ORDER BY 1;
+SELECT * FROM stale();
 DELETE FROM points WHERE ("timestamp", type) IN (('2013-10-31 07:31:31Z', 'used'), ('2013-10-31 23:59:59Z', 'rare'));
 INSERT INTO points VALUES ('2013-10-31 07:31:31Z', 'used', 9999), ('2013-10-31 23:59:59Z', 'rare', -8);
-SELECT roll_up('2013-11-01 21:17:30Z');
-SELECT * FROM differences;
-SELECT roll_up('2013-10-31 07:31:31Z');
-SELECT * FROM differences;
--- changed and removed points
+-- A refresh of a finer level leaves the coarser ones stale.
+SELECT mongo_ts_refresh_rollup('memory_5m') IS NOT NULL AS refreshed;
+SELECT * FROM stale();
+SELECT level, wrong FROM differences;
+CALL refresh();
+SELECT level, wrong FROM differences;
+-- changed, moved and removed points
 UPDATE memory SET value = value + 1 WHERE "timestamp" >= '2013-11-01 22:50Z' AND value > 100;
 UPDATE points SET value = value + 1 WHERE "timestamp" >= '2013-11-01 22:50Z' AND value > 100;
-DELETE FROM memory WHERE "timestamp" >= '2013-11-01 23:00:30Z' AND "timestamp" < '2013-11-01 23:01Z';
-DELETE FROM points WHERE "timestamp" >= '2013-11-01 23:00:30Z' AND "timestamp" < '2013-11-01 23:01Z';
-SELECT roll_up('2013-11-01 22:50Z');
+SELECT * FROM stale() WHERE rollup = 'memory_1m';
+UPDATE memory SET "timestamp" = '2013-11-05 00:00:01Z' WHERE "timestamp" = '2013-10-31 23:59:59Z' AND type = 'rare';
+UPDATE points SET "timestamp" = '2013-11-05 00:00:01Z' WHERE "timestamp" = '2013-10-31 23:59:59Z' AND type = 'rare';
+SELECT * FROM stale() WHERE rollup = 'memory_1h';
+DELETE FROM memory WHERE "timestamp" = '2013-10-31 07:31:31Z' AND value = 9999;
+DELETE FROM points WHERE "timestamp" = '2013-10-31 07:31:31Z' AND value = 9999;
+SELECT * FROM stale() WHERE rollup = 'memory_5m';
+-- all points of some minutes
+DELETE FROM memory WHERE "timestamp" >= '2013-11-01 23:02Z' AND "timestamp" < '2013-11-01 23:07Z';
+DELETE FROM points WHERE "timestamp" >= '2013-11-01 23:02Z' AND "timestamp" < '2013-11-01 23:07Z';
+SELECT * FROM stale() WHERE rollup = 'memory_5m';
+COPY memory FROM stdin;
+2012-02-29 12:00:00+00	copied	1
+\.
+INSERT INTO points VALUES ('2012-02-29 12:00:00+00', 'copied', 1);
+SELECT * FROM stale() WHERE rollup = 'memory_1d';
+CALL refresh();
 SELECT * FROM differences;
--- A minute without remaining points is not overwritten, so it is removed
--- first.
-DELETE FROM memory WHERE "timestamp" >= '2013-11-01 23:02Z' AND "timestamp" < '2013-11-01 23:03Z';
-DELETE FROM points WHERE "timestamp" >= '2013-11-01 23:02Z' AND "timestamp" < '2013-11-01 23:03Z';
-SELECT roll_up('2013-11-01 22:50Z');
-SELECT level, wrong > 0 AS wrong FROM differences;
-DELETE FROM memory_1m WHERE "timestamp" >= '2013-11-01 22:50Z';
-DELETE FROM memory_5m WHERE "timestamp" >= '2013-11-01 22:50Z';
-SELECT roll_up('2013-11-01 22:50Z');
-SELECT * FROM differences;
--- Averages of any interval, from the best level
-SELECT type, sum(total) / sum(n) AS average FROM memory_1h
- WHERE "timestamp" >= '2013-10-31' AND "timestamp" < '2013-11-01' GROUP BY type
-EXCEPT
-SELECT type, avg(value) FROM points
- WHERE "timestamp" >= '2013-10-31' AND "timestamp" < '2013-11-01' GROUP BY type;
+SELECT * FROM stale();
+-- A batch with points of many times marks few ranges.
+INSERT INTO memory SELECT '2013-11-10'::timestamptz + i * interval '2 hours', 'many', i FROM generate_series(1, 9) i;
+INSERT INTO points SELECT '2013-11-10'::timestamptz + i * interval '2 hours', 'many', i FROM generate_series(1, 9) i;
+SELECT * FROM stale();
+CALL refresh();
+SELECT level, wrong FROM differences;
+-- A write that is rolled back marks in vain.
+BEGIN;
+INSERT INTO memory VALUES ('2013-10-31 09:00Z', 'undone', 1);
+SET LOCAL client_min_messages = error;
+ROLLBACK;
+SELECT * FROM stale() WHERE rollup = 'memory_1h';
+DELETE FROM memory WHERE type = 'undone';
+INSERT INTO memory VALUES ('2013-11-08', 'conflict', 1) ON CONFLICT DO NOTHING;
+SELECT * FROM stale() WHERE rollup = 'memory_1h';
+-- a point that is newer than now minus the lag
+INSERT INTO memory VALUES (date_trunc('second', now()), 'now', 1);
+SELECT * FROM stale() WHERE rollup = 'memory_1h';
+CALL refresh();
+SELECT type, count(*) FROM memory_1m WHERE type IN ('now', 'conflict', 'undone') GROUP BY 1;
+DELETE FROM memory WHERE type IN ('now', 'conflict');
+-- other clients mark ranges by hand
+SELECT mongo_ts_command('rollups', '{"update": "mongo_ts_rollups", "updates": [{"q": {"_id": "memory_1m"}, "u": {"$push":
+  {"stale": {"from": {"$date": "2013-11-08T00:00:30Z"}, "to": {"$date": "2013-11-08T00:00:31Z"}}}}}]}')->'ok' AS ok;
+SELECT * FROM stale() WHERE rollup = 'memory_1m';
+CALL refresh();
+SELECT * FROM stale();
+TRUNCATE memory;
+SELECT * FROM stale();
+CALL refresh();
+SELECT count(*) FROM levels;
+INSERT INTO memory SELECT * FROM points;
+CALL refresh();
+SELECT level, wrong FROM differences;
 
--- One document for each interval -------------------------------------------
+-- What a roll-up is made of ------------------------------------------------
 
--- INSERT doesn't overwrite them, so the window is deleted before it is
--- written.
-CREATE FOREIGN TABLE memory_flat (
-  "timestamp" timestamptz,
-  type        text        OPTIONS (role 'key'),
-  n           bigint,
-  total       float8,
-  low         float8,
-  high        float8
+CREATE FOREIGN TABLE "Odd" (
+  ts   timestamptz OPTIONS (field 'day'),
+  "a ""$.b" text OPTIONS (field 'k') COLLATE "C",
+  id   text OPTIONS (field 'oid', bson_type 'objectId'),
+  note text OPTIONS (role 'attribute'),
+  kind text,
+  i2   int2    OPTIONS (field 'v.{kind}.{hour}.i2'),
+  i8   bigint  OPTIONS (field 'v.{kind}.{hour}.i8'),
+  f4   real    OPTIONS (field 'v.{kind}.{hour}.f4'),
+  n    numeric OPTIONS (field 'v.{kind}.{hour}.n'),
+  "x.y{" float8 OPTIONS (field 'v.{kind}.{hour}.xy'),
+  t    text    OPTIONS (field 'v.{kind}.{hour}.t')
 ) SERVER rollups;
-SELECT mongo_ts_create_index('memory_flat');
-CREATE FUNCTION roll_up_flat(since timestamptz) RETURNS void LANGUAGE sql AS $$
-  DELETE FROM memory_flat WHERE "timestamp" >= date_trunc('hour', since, 'UTC');
-  INSERT INTO memory_flat
-  SELECT date_trunc('hour', "timestamp", 'UTC'), type, sum(n), sum(total), min(low), max(high)
-    FROM memory_5m WHERE "timestamp" >= date_trunc('hour', since, 'UTC') GROUP BY 1, 2;
-$$;
-SELECT roll_up_flat('-infinity');
-SELECT roll_up_flat('2013-11-01 21:17:30Z');
-SELECT count(*), count(*) FILTER (WHERE f IS DISTINCT FROM h) AS wrong
-  FROM memory_flat f FULL JOIN memory_1h h USING ("timestamp", type);
+SELECT mongo_ts_create_index('"Odd"');
+SELECT mongo_ts_create_rollup('"Odd"', '2 hours', name => 'Every "2" h', lag => '1 day 90 minutes');
+SELECT attname, format_type(atttypid, atttypmod), attfdwoptions FROM pg_attribute
+ WHERE attrelid = '"Every ""2"" h"'::regclass AND attnum > 0 ORDER BY attnum;
+SELECT ftoptions FROM pg_foreign_table WHERE ftrelid = '"Every ""2"" h"'::regclass;
+INSERT INTO "Odd" SELECT '2024-03-30'::timestamptz + i * interval '1 hour', 'k' || i % 2, lpad(to_hex(i % 2), 24, '0'), 'x', 'A' || i % 3,
+  i, i * 10000000000, i / 8.0, i * 1.000000000000001, CASE i WHEN 3 THEN 'NaN' WHEN 4 THEN '-Infinity' ELSE i::float8 END, 't'
+  FROM generate_series(1, 60) i;
+INSERT INTO "Odd" VALUES ('2024-04-02', NULL, NULL, NULL, 'A0', 1);
+SELECT mongo_ts_refresh_rollup('"Every ""2"" h"') IS NOT NULL AS refreshed;
+SELECT count(*) FILTER (WHERE o IS DISTINCT FROM e) AS wrong, count(*)
+  FROM (SELECT (date_bin('2 hours', ts, '2000-01-01'::timestamptz), "a ""$.b", id, kind, count(*), count(i2), sum(i2), min(i2), max(i2),
+                count(i8), sum(i8), min(i8), max(i8), count(f4), sum(f4::float8), min(f4), max(f4), count(n), sum(n), min(n), max(n),
+                count("x.y{"), sum("x.y{"), min("x.y{"), max("x.y{"), count(t))::text
+          FROM "Odd" GROUP BY date_bin('2 hours', ts, '2000-01-01'::timestamptz), "a ""$.b", id, kind) o (o)
+  FULL JOIN (SELECT e::text FROM "Every ""2"" h" e) e (e) ON o = e;
 
--- Days of another zone, with a repeated hour
-CREATE FOREIGN TABLE memory_berlin (
-  "timestamp" timestamptz OPTIONS (field 'month'),
-  type        text,
-  n           bigint      OPTIONS (field 'd.{day:1}.n'),
-  total       float8      OPTIONS (field 'd.{day:1}.total')
-) SERVER rollups OPTIONS (bucket_time_zone 'Europe/Berlin');
+-- days and months of a zone, from hours; a day has 23 or 25
+SELECT mongo_ts_create_rollup('memory_1h', '1 day', 'berlin_1d', zone => 'Europe/Berlin');
+SELECT mongo_ts_create_rollup('berlin_1d', '1 month', 'berlin_1mo', '{count, max}', '{value}', 'Europe/Berlin', '0');
 INSERT INTO memory SELECT t, 'berlin', 1 FROM generate_series(timestamptz '2013-10-25 22:00Z', '2013-10-28 22:30Z', '30 minutes') t;
-SELECT roll_up('2013-10-25');
-INSERT INTO memory_berlin
-SELECT date_trunc('day', "timestamp", 'Europe/Berlin'), type, sum(n), sum(total)
-  FROM memory_1h WHERE type = 'berlin' GROUP BY 1, 2;
-SELECT "timestamp" AT TIME ZONE 'Europe/Berlin' AS day, n, total FROM memory_berlin ORDER BY 1;
-SELECT d.d, mongo_ts_command('rollups', json_build_object('delete', d, 'deletes', '[{"q": {"type": "berlin"}, "limit": 0}]'::json))->'ok' AS ok
-  FROM unnest('{metrics,memory_1m,memory_5m,memory_1h,memory_1d}'::text[]) d (d);
+INSERT INTO memory SELECT t, 'berlin', 2 FROM generate_series(timestamptz '2013-03-30 23:00Z', '2013-03-31 22:30Z', '30 minutes') t;
+SELECT mongo_ts_refresh_rollup('berlin_1mo') IS NOT NULL AS refreshed;
+SELECT "timestamp" AT TIME ZONE 'Europe/Berlin' AS day, points, value_sum FROM berlin_1d WHERE type = 'berlin' ORDER BY 1;
+SELECT "timestamp" AT TIME ZONE 'Europe/Berlin' AS month, points, value_max FROM berlin_1mo WHERE type = 'berlin' ORDER BY 1;
+SELECT attname FROM pg_attribute WHERE attrelid = 'berlin_1mo'::regclass AND attnum > 0 ORDER BY attnum;
+-- documents that are rows, and an interval of 90 minutes
+CREATE FOREIGN TABLE flat (ts timestamptz, device int, temp float8, state text, _id text) SERVER rollups;
+SELECT try($$SELECT mongo_ts_create_rollup('flat', '90 minutes')$$);
+SELECT mongo_ts_create_rollup('flat', '90 minutes', columns => '{temp}');
+SELECT attname FROM pg_attribute WHERE attrelid = 'flat_90m'::regclass AND attnum > 0 ORDER BY attnum;
+INSERT INTO flat (ts, device, temp, state) SELECT '2024-01-01'::timestamptz + i * interval '10 minutes', i % 2, i, 'on' FROM generate_series(0, 20) i;
+SELECT mongo_ts_refresh_rollup('flat_90m') IS NOT NULL AS refreshed;
+UPDATE flat SET ts = '2024-01-02 00:00Z' WHERE ts = '2024-01-01 00:10Z';
+SELECT * FROM stale() WHERE rollup = 'flat_90m';
+SELECT mongo_ts_refresh_rollup('flat_90m') IS NOT NULL AS refreshed;
+SELECT * FROM flat_90m ORDER BY ts, device;
+DO $$
+DECLARE
+  span interval;
+  problem bigint;
+BEGIN
+  FOREACH span IN ARRAY '{1 s, 2 s, 8 s, 27 s, 45 s, 1 min, 4 min, 5 min, 45 min, 1 h, 12 h, 1 day, 1 month}'::interval[] LOOP
+    PERFORM mongo_ts_create_rollup('flat', span, 'every', columns => '{temp}', lag => '0');
+    PERFORM mongo_ts_refresh_rollup('every');
+    SELECT count(*) INTO problem FROM (SELECT ts, device, points, state, temp_sum FROM every EXCEPT ALL
+      SELECT CASE WHEN span < '1 day' THEN date_bin(span, ts, '2000-01-01') ELSE date_trunc(substr(span::text, 3), ts, 'UTC') END,
+             device, count(*), state, sum(temp) FROM flat GROUP BY 1, 2, 4) d;
+    RAISE NOTICE '%: % rows, % wrong, % a document', span, (SELECT count(*) FROM every), problem,
+      (SELECT option FROM pg_foreign_table, unnest(ftoptions) option WHERE ftrelid = 'every'::regclass AND option ~ 'bucket_span');
+    DROP FOREIGN TABLE every;
+    PERFORM mongo_ts_command('rollups', '{"drop": "every"}');
+  END LOOP;
+END $$;
+
+-- What is refused ----------------------------------------------------------
+
+SELECT try(format('SELECT mongo_ts_create_rollup(%s)', arguments)) FROM (VALUES
+  ($$'memory', '7 minutes'$$), ($$'memory', '24 hours'$$), ($$'memory', '1 week'$$), ($$'memory', '-1 hour'$$), ($$'memory', '1.5 seconds'$$),
+  ($$'memory', '1 hour', aggregates => '{avg}'$$), ($$'memory', '1 hour', columns => '{none}'$$), ($$'memory', '1 hour', columns => '{type}'$$),
+  ($$'memory', '1 hour', columns => '{NULL}'$$), ($$'memory', '1 hour', zone => 'Mars'$$), ($$'memory', '1 hour', 'other', zone => 'Asia/Kolkata'$$),
+  ($$'memory', NULL$$), ($$'memory', '1 hour', 'other', lag => '1 month'$$), ($$'memory', '1 hour', 'other', lag => '-1 hour'$$),
+  ($$'memory', '1 minute'$$), ($$'memory', '1 minute', 'metrics'$$), ($$'points', '1 hour'$$),
+  ($$'memory_5m', '1 minute', 'finer'$$), ($$'memory_5m', '7200 s', 'even'$$), ($$'memory_1d', '1 hour', 'finer'$$),
+  ($$'memory_1h', '1 day', 'kolkata', zone => 'Asia/Kolkata'$$), ($$'berlin_1d', '1 month', 'other', zone => 'UTC'$$)) t (arguments);
+CREATE FOREIGN TABLE local_time (ts timestamp OPTIONS (field 'm'), v int OPTIONS (field 's.{second}')) SERVER rollups;
+SELECT try($$SELECT mongo_ts_create_rollup('local_time', '1 hour')$$);
+SELECT try($$SELECT mongo_ts_refresh_rollup('memory')$$);
+SELECT try($$SELECT mongo_ts_refresh_rollup('points')$$);
+SELECT mongo_ts_refresh_rollup(NULL) IS NULL AS is_null;
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT mongo_ts_refresh_rollup('memory_1h');
+ROLLBACK;
+-- rights
+CREATE ROLE mts_rollups_user;
+GRANT USAGE ON SCHEMA rollups TO mts_rollups_user;
+GRANT SELECT ON memory, memory_1m TO mts_rollups_user;
+SET ROLE mts_rollups_user;
+SELECT mongo_ts_refresh_rollup('memory_1m');
+SELECT try($$SELECT mongo_ts_create_rollup('memory', '1 hour', 'own')$$);
+RESET ROLE;
+GRANT CREATE ON SCHEMA rollups TO mts_rollups_user;
+GRANT INSERT, DELETE ON memory_1m TO mts_rollups_user;
+SET ROLE mts_rollups_user;
+SELECT mongo_ts_refresh_rollup('memory_1m') IS NOT NULL AS refreshed;
+SELECT try($$SELECT mongo_ts_create_rollup('memory', '1 hour', 'own')$$);
+RESET ROLE;
+GRANT USAGE ON FOREIGN SERVER rollups TO mts_rollups_user;
+SET ROLE mts_rollups_user;
+SELECT mongo_ts_create_rollup('memory', '1 hour', 'own');
+SELECT mongo_ts_refresh_rollup('own') IS NOT NULL AS refreshed;
+RESET ROLE;
+DROP OWNED BY mts_rollups_user;
+DROP ROLE mts_rollups_user;
+-- options that contradict each other or the tables
+CREATE FOREIGN TABLE declared (
+  "timestamp" timestamptz OPTIONS (field 'day'),
+  type text,
+  n    bigint OPTIONS (field 'h.{hour}.n', rollup 'count'),
+  s    float8 OPTIONS (field 'h.{hour}.s', rollup 'sum', rollup_column 'value')
+) SERVER rollups OPTIONS (rollup_of 'rollups.memory', rollup_interval '1 hour', rollup_lag '1 hour');
+SELECT mongo_ts_refresh_rollup('declared') IS NOT NULL AS refreshed;
+SELECT sum(n), sum(s) FROM declared;
+SELECT count(*), sum(value) FROM memory;
+CREATE FUNCTION altered(change text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN try(format('DO $x$ BEGIN ALTER FOREIGN TABLE declared %s; PERFORM mongo_ts_refresh_rollup(''declared''); END $x$', change));
+END $$;
+SELECT altered(change) FROM (VALUES
+  ($$OPTIONS (DROP rollup_of)$$), ($$OPTIONS (DROP rollup_interval)$$), ($$OPTIONS (SET rollup_of 'rollups.none')$$),
+  ($$OPTIONS (SET rollup_of 'rollups.declared')$$), ($$OPTIONS (SET rollup_of 'rollups.points')$$),
+  ($$OPTIONS (ADD rollup_zone 'Europe/Berlin')$$), ($$ALTER n OPTIONS (SET rollup 'sum')$$), ($$ALTER n OPTIONS (ADD rollup_column 'none')$$),
+  ($$ALTER n OPTIONS (SET rollup 'sum', ADD rollup_column 'value')$$), ($$ALTER n OPTIONS (SET rollup 'min', ADD rollup_column 'value')$$),
+  ($$ALTER type OPTIONS (ADD rollup_column 'value')$$), ($$ALTER "timestamp" OPTIONS (ADD rollup_column 'type')$$),
+  ($$OPTIONS (ADD rollup_maintained_by 'application')$$)) t (change);
+SELECT mongo_ts_command('rollups', '{"update": "mongo_ts_rollups", "updates": [{"q": {"_id": "declared"}, "u":
+  {"$set": {"until": {"$date": "2024-01-01T00:30:00Z"}}}}]}')->'ok' AS ok;
+SELECT try($$SELECT mongo_ts_refresh_rollup('declared')$$);
+DROP FOREIGN TABLE declared;
+-- A roll-up whose points have another name cannot be refreshed.
+ALTER FOREIGN TABLE memory RENAME TO renamed;
+SELECT try($$SELECT mongo_ts_refresh_rollup('memory_1d')$$);
+ALTER FOREIGN TABLE renamed RENAME TO memory;
+SELECT try($$SELECT mongo_ts_refresh_rollup('memory_1d')$$);
 
 -- Retention ----------------------------------------------------------------
 
@@ -208,17 +324,13 @@ SELECT i->>'name' AS name, i->'key' AS key, i->'expireAfterSeconds' AS seconds
 EXPLAIN (COSTS OFF) DELETE FROM memory WHERE "timestamp" < '2013-11-01 21:17:33Z';
 DELETE FROM memory WHERE "timestamp" < '2013-11-01 21:17:33Z';
 SELECT count(*), min("timestamp") FROM memory;
--- the roll-ups stay, as long as no window begins before the remaining points
-SELECT roll_up('2013-11-01 21:18Z');
-SELECT * FROM differences;
-DELETE FROM memory_1m WHERE "timestamp" < '2013-11-01 21:00Z';
-SELECT roll_up('2013-11-01 21:18Z');
-SELECT * FROM differences WHERE level <> '1m';
 -- A whole collection
 SELECT mongo_ts_command('rollups', '{"drop": "metrics"}')->'ok' AS ok;
+-- roll-ups still have the totals, whose ranges are not stale
 SELECT count(*) FROM memory;
-SELECT roll_up('2013-11-01 21:18Z');
-SELECT * FROM differences WHERE level <> '1m';
+SET mongo_ts_fdw.enable_rollups = off;
+SELECT count(*) FROM memory;
+RESET mongo_ts_fdw.enable_rollups;
 
 -- one of several
 CREATE TABLE memory_all ("timestamp" timestamptz, type text, value float8) PARTITION BY RANGE ("timestamp");
@@ -226,7 +338,7 @@ CREATE FOREIGN TABLE memory_2013_10 ("timestamp" timestamptz, type text, value f
 CREATE FOREIGN TABLE memory_2013_11 ("timestamp" timestamptz, type text, value float8 OPTIONS (field 'values.{second}')) SERVER rollups;
 ALTER TABLE memory_all ATTACH PARTITION memory_2013_10 FOR VALUES FROM ('2013-10-01') TO ('2013-11-01');
 ALTER TABLE memory_all ATTACH PARTITION memory_2013_11 FOR VALUES FROM ('2013-11-01') TO ('2013-12-01');
-INSERT INTO memory_all SELECT * FROM points;
+INSERT INTO memory_all SELECT * FROM points WHERE "timestamp" >= '2013-10-01';
 SELECT date_trunc('month', "timestamp") AS month, count(*) FROM memory_all GROUP BY 1 ORDER BY 1;
 DROP FOREIGN TABLE memory_2013_10;
 SELECT mongo_ts_command('rollups', '{"drop": "memory_2013_10"}')->'ok' AS ok;

@@ -15,7 +15,9 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/ruleutils.h"
+#include "utils/timestamp.h"
 
+#include "agg/agg_rollup.h"
 #include "compat.h"
 #include "core/query/winning_plan.h"
 #include "core/update/preaggregate.h"
@@ -157,9 +159,9 @@ find_of(const MtsQuery *query, bool fixes_keys)
 		find.filter =
 			mts_query_restrict(find.filter,
 							   mts_sort_order_series_terms(order, nkeys));
-	if (query->nulls_come_first)
+	if (query->unsorted_come_first)
 		find.filter = mts_query_restrict(find.filter,
-										 mts_query_time_terms(query, false));
+										 mts_query_sorted_terms(query, true));
 	return find;
 }
 
@@ -189,14 +191,14 @@ find_text(const char *collection, const MtsFind *find)
 	if (!bson_empty(find->projection))
 		appendStringInfo(&text, ", %s", mts_document_shell(find->projection));
 	appendStringInfoChar(&text, ')');
-	if (!bson_empty(find->sort))
+	if (find->sort && !bson_empty(find->sort))
 		appendStringInfo(&text, ".sort(%s)", mts_document_shell(find->sort));
 	return text.data;
 }
 
-/* Show the query, or why there is none. */
+/* Show the query with this label, or why there is none. */
 static void
-explain_query(const MtsScan *scan, ExplainState *es)
+explain_query(const MtsScan *scan, const char *label, ExplainState *es)
 {
 	const MtsQuery *query = scan->query;
 	const char *collection = NULL;
@@ -217,13 +219,16 @@ explain_query(const MtsScan *scan, ExplainState *es)
 		find = find_of(query, false);
 		text = find_text(collection, &find);
 	}
-	ExplainPropertyText("MongoDB Query", text, es);
-	if (!query || !query->is_possible || !query->nulls_come_first)
+	ExplainPropertyText(label, text, es);
+	if (!query || !query->is_possible || !query->unsorted_come_first)
 		return;
 	find = mts_source_find(query);
-	find.filter =
-		mts_query_restrict(query->filter, mts_query_time_terms(query, true));
-	ExplainPropertyText("MongoDB Query for Nulls",
+	find.filter = mts_query_restrict(query->filter,
+									 mts_query_sorted_terms(query, false));
+	find.sort = NULL;
+	ExplainPropertyText(query->order->extreme
+							? "MongoDB Query for Other Buckets"
+							: "MongoDB Query for Nulls",
 						find_text(collection, &find), es);
 }
 
@@ -369,7 +374,7 @@ mts_explain_scan(MtsScan *scan, ExplainState *es)
 							psprintf("%s.%s", table->database,
 									 table->collection),
 							es);
-	explain_query(scan, es);
+	explain_query(scan, "MongoDB Query", es);
 	if (es->verbose)
 	{
 		explain_server_plan(scan, es);
@@ -394,6 +399,24 @@ explain_series(const MtsScan *scan, ExplainState *es)
 										   order->keys[i].column + 1, false));
 	if (names)
 		ExplainPropertyList("Skip Scan Keys", names, es);
+}
+
+/* Show that the buckets are read in the order of their extremes. */
+static void
+explain_extremes(const MtsScan *scan, ExplainState *es)
+{
+	const MtsSortOrder *order = scan->spec.order;
+
+	if (order && order->extreme)
+		ExplainPropertyText("Bucket Order",
+							psprintf("%s %s first",
+									 order->keys[0].descending ? "greatest"
+															   : "least",
+									 quote_identifier(
+										 get_attname(scan->table->relid,
+													 order->keys[0].column + 1,
+													 false))),
+							es);
 }
 
 /* Show why a scan reads the view of a native time-series collection. */
@@ -487,6 +510,46 @@ explain_aggregate(const ForeignScanState *node, const MtsScan *scan,
 							   scan->counters->removed, es);
 }
 
+/* Show up to when a roll-up answers, and its query. */
+static void
+explain_rollup(const MtsRollupScan *rollup, bool is_known, ExplainState *es)
+{
+	const char *name = get_rel_name(rollup->rollup->table->relid);
+	StringInfoData text;
+
+	initStringInfo(&text);
+	appendStringInfoString(&text, name);
+	if (is_known && rollup->state.until == MTS_TIME_MIN)
+		appendStringInfoString(&text, ", not refreshed yet");
+	else if (is_known)
+		appendStringInfo(&text, " until %s",
+						 timestamptz_to_str(rollup->state.until));
+	if (is_known && rollup->state.stale.n > 0)
+		appendStringInfo(&text, ", stale ranges: %d", rollup->state.stale.n);
+	ExplainOpenGroup("Roll-up", NULL, true, es);
+	ExplainPropertyText("Roll-up", text.data, es);
+	explain_query(rollup->scan, "Roll-up Query", es);
+	if (es->analyze)
+		ExplainPropertyInteger("Roll-up Rows", NULL,
+							   rollup->scan->counters->points, es);
+	ExplainCloseGroup("Roll-up", NULL, true, es);
+}
+
+/* Show the roll-ups that are read before the points, if there are any. */
+static void
+explain_rollups(MtsAgg *agg, bool is_known, ExplainState *es)
+{
+	List *rollups = mts_agg_rollups(agg, is_known);
+	ListCell *lc;
+
+	if (rollups == NIL)
+		return;
+	ExplainOpenGroup("Roll-ups", "Roll-ups", false, es);
+	foreach (lc, rollups)
+		explain_rollup(lfirst(lc), is_known, es);
+	ExplainCloseGroup("Roll-ups", "Roll-ups", false, es);
+}
+
 /* Show how many buckets or parts were aggregated in each way. */
 static void
 explain_ways(const MtsCounters *counters, ExplainState *es)
@@ -497,6 +560,7 @@ explain_ways(const MtsCounters *counters, ExplainState *es)
 		const char *unit;
 	} ways[MTS_NWAYS] =
 		{[MTS_WAY_COUNT] = {"Aggregated by MongoDB's Count", "parts"},
+		 [MTS_WAY_ROLLUPS] = {"Aggregated by Roll-ups", "rows"},
 		 [MTS_WAY_PREAGGREGATES] = {"Aggregated by Pre-aggregates", "buckets"},
 		 [MTS_WAY_COLUMNS] = {"Aggregated by Columns", "buckets"},
 		 [MTS_WAY_POINTS] = {"Aggregated by Points", "buckets"}};
@@ -525,17 +589,22 @@ explain_preaggregates(const MtsScan *scan, ExplainState *es)
 void
 mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
 {
+	MtsAgg *agg = ((MtsScanNode *) node->fdw_state)->agg;
 	MtsScan *scan = ((MtsScanNode *) node->fdw_state)->scan;
-	bool is_aggregate = ((Scan *) node->ss.ps.plan)->scanrelid == 0;
+	bool is_known = mts_explain_is_known(node, scan);
 
-	if (is_aggregate)
+	if (agg)
+	{
 		explain_aggregate(node, scan, es);
+		explain_rollups(agg, is_known, es);
+	}
 	explain_series(scan, es);
+	explain_extremes(scan, es);
 	explain_native(scan, es);
-	if (mts_explain_is_known(node, scan))
+	if (is_known)
 		mts_scan_prepare(scan);
 	mts_explain_scan(scan, es);
-	if (is_aggregate && es->analyze)
+	if (agg && es->analyze)
 		explain_ways(scan->counters, es);
 	explain_preaggregates(scan, es);
 }

@@ -522,8 +522,14 @@ mtsExecForeignTruncate(List *rels, DropBehavior behavior, bool restart_seqs)
 		MtsTable *table = lfirst(lc);
 		MtsCollections *all;
 		List *names = NIL;
+		MtsRollupMarks *marks = mts_rollup_mark_begin(table, GetUserId());
 		MtsBulk bulk;
 
+		if (marks)
+		{
+			mts_rollup_mark_add(marks, MTS_TIME_MIN, MTS_TIME_MAX);
+			mts_rollup_mark_send(marks);
+		}
 		mts_route_init(&bulk, table, GetUserId());
 		all = mts_collections_list(table, GetUserId(), false);
 		for (int i = 0; i < all->n; i++)

@@ -28,6 +28,7 @@
 #include "plan/join_agg.h"
 #include "plan/pathkeys.h"
 #include "plan/plan.h"
+#include "plan/rollup_match.h"
 #include "pushdown/qual.h"
 #include "scan/bucket.h"
 
@@ -71,6 +72,10 @@ _PG_init(void)
 		"Enables scans to read all points of a bucket at once.", NULL,
 		&mts_enable_column_reader, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL,
 		NULL);
+	DefineCustomBoolVariable("mongo_ts_fdw.enable_rollups",
+							 "Enables scans that aggregate to read roll-ups.",
+							 NULL, &mts_enable_rollups, true, PGC_USERSET,
+							 GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomIntVariable(
 		"mongo_ts_fdw.processors",
 		"Number of processors that are shared with MongoDB on the same host.",

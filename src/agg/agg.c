@@ -7,8 +7,8 @@
  * collected until all points are read or work_mem is exceeded.
  *
  *		agg_spec	what is computed; constant
- *		agg_input	what is read: counts, headers or buckets
- *		agg_answer	the four ways to aggregate that
+ *		agg_input	what is read: counts, roll-ups, headers or buckets
+ *		agg_answer	the five ways to aggregate that
  *		agg_group	the groups
  */
 #include "agg/agg.h"
@@ -25,6 +25,7 @@ struct MtsAgg
 {
 	const MtsAggSpec *spec;
 	const MtsScan *scan;
+	MtsAggInput *input;
 	MtsGroups *groups;
 	MtsAnswers *answers;
 	ExprContext *econtext;
@@ -32,6 +33,26 @@ struct MtsAgg
 	bool has_emitted; /* since the scan began */
 	bool is_at_end;   /* all points have been read */
 };
+
+/* Open the roll-ups of a plan, as far as they still fit. */
+static List *
+open_rollups(ForeignScanState *node, const MtsAggSpec *spec,
+			 const MtsScan *scan, List *private, const TupleTableSlot *row)
+{
+	List *rollups = NIL;
+	ListCell *lc;
+
+	foreach (lc, list_nth(private, MTS_AGG_ROLLUPS))
+	{
+		MtsRollupScan *rollup =
+			mts_agg_rollup_open(node, lfirst_oid(lc), spec, scan, private,
+								row->tts_tupleDescriptor);
+
+		if (rollup)
+			rollups = lappend(rollups, rollup);
+	}
+	return rollups;
+}
 
 /*
  * mts_agg_begin
@@ -70,9 +91,13 @@ mts_agg_begin(ForeignScanState *node, MtsScan **result)
 						  econtext,
 						  mts_bucket_converter(scan->bucket, agg->spec->time),
 						  scan->counters);
-	agg->answers =
-		mts_agg_answer_new(agg->spec, private, mts_agg_input_new(scan),
-						   agg->groups, econtext);
+	agg->input = mts_agg_input_new(scan);
+	mts_agg_input_add_rollups(agg->input,
+							  open_rollups(node, agg->spec, scan, private,
+										   econtext->ecxt_scantuple),
+							  econtext->ecxt_scantuple);
+	agg->answers = mts_agg_answer_new(agg->spec, private, agg->input,
+									  agg->groups, econtext);
 	*result = scan;
 	agg->scan = scan;
 	return agg;
@@ -158,6 +183,19 @@ mts_agg_next(MtsAgg *agg, TupleTableSlot *slot)
 		mts_agg_group_clear(agg->groups);
 		agg->is_emitting = false;
 	}
+}
+
+/*
+ * mts_agg_rollups
+ *		List the roll-ups that are read, as MtsRollupScans.  Their queries, and
+ *		that of the points, are made if that is possible.
+ */
+List *
+mts_agg_rollups(MtsAgg *agg, bool is_possible)
+{
+	if (is_possible)
+		mts_agg_input_skip_rollups(agg->input);
+	return agg->input->rollups;
 }
 
 /* mts_agg_reset: begin anew, perhaps with other parameters. */

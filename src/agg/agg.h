@@ -15,6 +15,7 @@ typedef struct MtsAgg MtsAgg;
 
 extern MtsAgg *mts_agg_begin(ForeignScanState *node, MtsScan **scan);
 extern TupleTableSlot *mts_agg_next(MtsAgg *agg, TupleTableSlot *slot);
+extern List *mts_agg_rollups(MtsAgg *agg, bool is_possible);
 extern void mts_agg_reset(MtsAgg *agg);
 
 #endif /* MTS_AGG_H */

@@ -1,13 +1,13 @@
 /*
  * agg_answer.c
- *		Aggregate what is read of buckets, in the cheapest of four ways.
+ *		Aggregate what is read of buckets, in the cheapest of five ways.
  *
  * The ways are in the table below, from the cheapest one to that which always
  * works.  All have one contract.  A way is asked for each item of its kind, if
  * it is possible for this aggregation.  It adds all points of the item to
  * their groups (yes), or none (no), and then the next way is asked.  Or it
- * says that all is better read again without it (begin again).  A header that
- * no way answers is left open: its bucket is read again, with its points.
+ * says that all is better read again without it (begin again).  If no way
+ * answers a header, its bucket is deferred: it is read later, with its points.
  */
 #include "agg/agg_answer.h"
 
@@ -36,7 +36,7 @@ struct MtsAnswers
 
 	bool can_begin_again; /* no group has been emitted */
 	int nheaders;         /* that have been read, at most SAMPLE */
-	int nopen;            /* of these, buckets that were left open */
+	int ndeferred;        /* of these, buckets that were deferred */
 };
 
 typedef enum Answer
@@ -56,10 +56,12 @@ typedef struct Way
 } Way;
 
 static bool prepare_count(MtsAnswers *answers, List *private);
+static bool prepare_rollups(MtsAnswers *answers, List *private);
 static bool prepare_preaggregates(MtsAnswers *answers, List *private);
 static bool prepare_columns(MtsAnswers *answers, List *private);
 
 static Answer answer_by_count(MtsAnswers *answers);
+static Answer answer_by_rollups(MtsAnswers *answers);
 static Answer answer_by_preaggregates(MtsAnswers *answers);
 static Answer answer_by_columns(MtsAnswers *answers);
 static Answer answer_by_points(MtsAnswers *answers);
@@ -67,6 +69,9 @@ static Answer answer_by_points(MtsAnswers *answers);
 static const Way ways[MTS_NWAYS] = {
 	/* MongoDB counts documents that are rows, if only their number matters. */
 	[MTS_WAY_COUNT] = {MTS_AGG_COUNT, prepare_count, answer_by_count},
+
+	/* The row of a roll-up, which knows that its points are in one group. */
+	[MTS_WAY_ROLLUPS] = {MTS_AGG_TOTALS, prepare_rollups, answer_by_rollups},
 
 	/* The pre-aggregates of a bucket, if all its points are in one group. */
 	[MTS_WAY_PREAGGREGATES] = {MTS_AGG_HEADER, prepare_preaggregates,
@@ -104,6 +109,47 @@ answer_by_count(MtsAnswers *answers)
 	for (int i = 0; i < spec->naggregates; i++)
 		mts_transition_combine(&spec->aggregates[i].transition, &group[i],
 							   Int64GetDatum(n));
+	return YES;
+}
+
+/* ---- By roll-ups -------------------------------------------------------- */
+
+static bool
+prepare_rollups(MtsAnswers *answers, List *private)
+{
+	return answers->input->rollups != NIL;
+}
+
+/* Aggregate the points of the row by their totals. */
+static void
+aggregate_totals(MtsAnswers *answers, const MtsRollupScan *rollup)
+{
+	const MtsAggSpec *spec = answers->spec;
+	MtsGroups *groups = answers->groups;
+	const MtsTotals *totals = &rollup->totals;
+
+	mts_agg_group_begin_bucket(groups, totals->earliest, totals->latest);
+	if (!ExecQual(rollup->filter, answers->econtext) ||
+		!mts_agg_group_run_passes(groups, spec->filter, totals->npoints))
+		return;
+	mts_agg_group_enter_point(groups, totals->earliest);
+	for (int i = 0; i < spec->naggregates; i++)
+		groups->excludes[i] =
+			groups->excludes[i] ||
+			!ExecQual(spec->aggregates[i].filter, answers->econtext);
+	mts_agg_totals_combine(spec, rollup->required, totals, groups->excludes,
+						   groups->group);
+}
+
+static Answer
+answer_by_rollups(MtsAnswers *answers)
+{
+	MemoryContext old;
+
+	ResetExprContext(answers->econtext);
+	old = MemoryContextSwitchTo(answers->econtext->ecxt_per_tuple_memory);
+	aggregate_totals(answers, answers->input->rollup);
+	MemoryContextSwitchTo(old);
 	return YES;
 }
 
@@ -196,8 +242,7 @@ answer_by_header(MtsAnswers *answers)
 
 /*
  * Aggregate a bucket by its header.  Reading a bucket twice takes longer than
- * once.  If most of the first headers leave their buckets open, headers are of
- * no use.
+ * once.  If most of the first headers do not suffice, headers are of no use.
  */
 static Answer
 answer_by_preaggregates(MtsAnswers *answers)
@@ -211,8 +256,8 @@ answer_by_preaggregates(MtsAnswers *answers)
 		return answer;
 	answers->nheaders++;
 	if (answer == NO)
-		answers->nopen++;
-	return answers->nheaders == SAMPLE && answers->nopen > SAMPLE / 2 &&
+		answers->ndeferred++;
+	return answers->nheaders == SAMPLE && answers->ndeferred > SAMPLE / 2 &&
 				   answers->can_begin_again
 			   ? BEGIN_AGAIN
 			   : answer;
@@ -307,9 +352,7 @@ init_series(MtsAnswers *answers, const Bitmapset *others)
 	MtsAggInput *input = answers->input;
 	MtsBucket *bucket = input->scan->bucket;
 	const MtsLayout *layout = &spec->table->layout;
-	MtsOutputKind constant = layout->time_kind == MTS_TIME_FLAT
-								 ? MTS_OUTPUT_TIME
-								 : MTS_OUTPUT_BUCKET;
+	bool points_are_documents = layout->time_kind == MTS_TIME_FLAT;
 	bool *is_value = palloc0((layout->ncolumns + 1) * sizeof(bool));
 	bool *is_key = palloc0((layout->ncolumns + 1) * sizeof(bool));
 	ListCell *lc;
@@ -328,14 +371,15 @@ init_series(MtsAnswers *answers, const Bitmapset *others)
 		int column = output->column;
 
 		is_key[column] =
-			output->kind != MTS_OUTPUT_TIME && output->kind != constant &&
+			output->kind != MTS_OUTPUT_TIME &&
+			(points_are_documents || output->kind != MTS_OUTPUT_BUCKET) &&
 			(!is_value[column] ||
 			 bms_is_member(column + 1 - FirstLowInvalidHeapAttributeNumber,
 						   others));
 	}
 	return mts_bucket_read_series(bucket, is_value, is_key) &&
-		   (!input->open_scan ||
-			mts_bucket_read_series(input->open_scan->bucket, is_value,
+		   (!input->deferred_scan ||
+			mts_bucket_read_series(input->deferred_scan->bucket, is_value,
 								   is_key));
 }
 
@@ -397,7 +441,10 @@ aggregate_run(MtsAnswers *answers, const MtsBatch *batch, int from, int end)
 	return to;
 }
 
-/* Aggregate the points of a batch; in one of documents, each was a bucket. */
+/*
+ * Aggregate the points of a batch.  In a batch of documents, each was a
+ * bucket; the caller counts one of them as answered.
+ */
 static void
 aggregate_batch(MtsAnswers *answers, const MtsBatch *batch)
 {
@@ -543,12 +590,23 @@ mts_agg_answer_new(const MtsAggSpec *spec, List *private, MtsAggInput *input,
 	return answers;
 }
 
-/* Begin again without a way; this is the only restart of an aggregation. */
+/* Begin again without items; this is the only restart of an aggregation. */
 static void
-begin_again(MtsAnswers *answers, const Way *without)
+begin_again(MtsAnswers *answers, MtsAggItem without)
 {
 	mts_agg_group_clear(answers->groups);
-	mts_agg_input_begin_again(answers->input, without->item);
+	mts_agg_input_begin_again(answers->input, without);
+}
+
+/* Read all again, since a roll-up has changed while it was read. */
+static void
+read_again(MtsAnswers *answers)
+{
+	if (!answers->can_begin_again)
+		ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+						errmsg("a roll-up was refreshed while it was read"),
+						errhint("Repeat the statement.")));
+	begin_again(answers, MTS_AGG_CHANGE);
 }
 
 /* Aggregate the current item by the first way that can. */
@@ -567,11 +625,11 @@ answer_item(MtsAnswers *answers, MtsAggItem item)
 			case NO:
 				continue;
 			case BEGIN_AGAIN:
-				begin_again(answers, &ways[i]);
+				begin_again(answers, ways[i].item);
 				return;
 		}
 	}
-	mts_agg_input_leave_open(answers->input);
+	mts_agg_input_defer(answers->input);
 }
 
 /*
@@ -588,7 +646,10 @@ mts_agg_answer_next(MtsAnswers *answers, bool can_begin_again)
 	if (item == MTS_AGG_END)
 		return false;
 	answers->can_begin_again = can_begin_again;
-	answer_item(answers, item);
+	if (item == MTS_AGG_CHANGE)
+		read_again(answers);
+	else
+		answer_item(answers, item);
 	return true;
 }
 
@@ -596,7 +657,7 @@ mts_agg_answer_next(MtsAnswers *answers, bool can_begin_again)
 void
 mts_agg_answer_reset(MtsAnswers *answers)
 {
-	answers->nheaders = answers->nopen = 0;
+	answers->nheaders = answers->ndeferred = 0;
 	mts_agg_input_reset(answers->input);
 	mts_agg_group_clear(answers->groups);
 }

@@ -1,10 +1,15 @@
 /*
  * agg_input.c
- *		Read what an aggregation can do with: counts, headers, or buckets.
+ *		Read what an aggregation can do with: counts, rows of roll-ups,
+ *		headers, or buckets.
+ *
+ * Roll-ups are read first, the coarsest one of the times that the query wants,
+ * and each next one of those that the ones before leave open.  The points are
+ * read of what all leave open.
  *
  * A header is a bucket without its points: its keys, its times and its
  * pre-aggregates.  If headers can suffice, the scan reads them first.  A
- * bucket whose header does not suffice is left open: a second scan reads it
+ * bucket whose header does not suffice is deferred: a second scan reads it
  * with its points, by its _id, in batches between the headers.
  *
  * This file alone decides what the scan asks for.
@@ -35,6 +40,22 @@ mts_agg_input_add_counts(MtsAggInput *input)
 	input->scan->spec.counts_rows = true;
 }
 
+/*
+ * mts_agg_input_add_rollups
+ *		Read roll-ups, the coarsest first, before the points that these leave
+ *		open.  row is that of the points.
+ */
+void
+mts_agg_input_add_rollups(MtsAggInput *input, List *rollups,
+						  TupleTableSlot *row)
+{
+	input->rollups = rollups;
+	input->row = row;
+	input->times_of =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw times",
+							  ALLOCSET_SMALL_SIZES);
+}
+
 /* mts_agg_input_add_headers: read headers first, with these fields. */
 void
 mts_agg_input_add_headers(MtsAggInput *input, const MtsField **fields,
@@ -43,7 +64,7 @@ mts_agg_input_add_headers(MtsAggInput *input, const MtsField **fields,
 	input->fields = fields;
 	input->scan->spec.headers = fields;
 	input->scan->spec.nheaders = nfields;
-	input->open_scan = mts_scan_beside(input->scan);
+	input->deferred_scan = mts_scan_beside(input->scan);
 	input->memory =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw buckets",
 							  ALLOCSET_DEFAULT_SIZES);
@@ -57,7 +78,7 @@ mts_agg_input_refuse_headers(MtsAggInput *input, const char *problem)
 	input->scan->spec.headers_problem = problem;
 }
 
-/* ---- Open buckets ------------------------------------------------------- */
+/* ---- Deferred buckets --------------------------------------------------- */
 
 static void
 forget_batch(MtsAggInput *input)
@@ -67,31 +88,31 @@ forget_batch(MtsAggInput *input)
 	input->nids = 0;
 }
 
-/* Begin to read the batch of open buckets; the next batch is empty. */
+/* Begin to read the batch of deferred buckets; the next batch is empty. */
 static void
-begin_open(MtsAggInput *input)
+begin_deferred(MtsAggInput *input)
 {
-	mts_scan_set_ids(input->open_scan, input->scan->query, input->collection,
-					 input->ids);
-	input->is_reading_open = true;
+	mts_scan_set_ids(input->deferred_scan, input->scan->query,
+					 input->collection, input->ids);
+	input->is_reading_deferred = true;
 	forget_batch(input);
 }
 
 static void
-end_open(MtsAggInput *input)
+end_deferred(MtsAggInput *input)
 {
-	mts_scan_reset(input->open_scan);
-	input->is_reading_open = false;
+	mts_scan_reset(input->deferred_scan);
+	input->is_reading_deferred = false;
 }
 
 /*
- * mts_agg_input_leave_open
+ * mts_agg_input_defer
  *		Have the bucket of the current header read with its points, later.
  *
  * A batch that is full, or is of another collection, is read first.
  */
 void
-mts_agg_input_leave_open(MtsAggInput *input)
+mts_agg_input_defer(MtsAggInput *input)
 {
 	const MtsBucketSource *source = input->scan->source;
 	int most = Min(input->scan->table->fetch_size, MTS_FIRST_BATCH);
@@ -101,7 +122,7 @@ mts_agg_input_leave_open(MtsAggInput *input)
 
 	if (input->ids && (input->collection != source->collection ||
 					   input->nids >= most || input->ids->len > MAX_IDS))
-		begin_open(input);
+		begin_deferred(input);
 	old = MemoryContextSwitchTo(input->memory);
 	if (!input->ids)
 		input->ids = mts_document_new();
@@ -109,6 +130,95 @@ mts_agg_input_leave_open(MtsAggInput *input)
 	bson_uint32_to_string(input->nids++, &key, digits, sizeof(digits));
 	mts_source_append_id(source, input->bucket->document, input->ids, key);
 	MemoryContextSwitchTo(old);
+}
+
+/* ---- Roll-ups ----------------------------------------------------------- */
+
+/* Find the times that the query of the points wants. */
+static void
+find_wanted(MtsAggInput *input)
+{
+	MtsScan *scan = input->scan;
+	const MtsQuery *query =
+		mts_query_make(scan->table, &scan->spec, scan->econtext);
+
+	input->wanted = query->ranges;
+	if (!query->is_possible)
+		input->wanted.n = 0;
+}
+
+/* Begin to read the next roll-up. */
+static void
+begin_rollup(MtsAggInput *input)
+{
+	MemoryContext old = MemoryContextSwitchTo(input->times_of);
+
+	if (input->nread == 0)
+		find_wanted(input);
+	MemoryContextSwitchTo(old);
+	input->rollup = list_nth(input->rollups, input->nread);
+	mts_agg_rollup_begin(input->rollup, &input->wanted);
+}
+
+/* End a roll-up, so that what it leaves open is wanted of the next one. */
+static void
+end_rollup(MtsAggInput *input)
+{
+	MemoryContext old = MemoryContextSwitchTo(input->times_of);
+
+	mts_agg_rollup_open_times(input->rollup, &input->wanted);
+	MemoryContextSwitchTo(old);
+	input->rollup = NULL;
+	if (++input->nread == list_length(input->rollups))
+		input->scan->spec.times = &input->wanted;
+}
+
+/* Read the next row of a roll-up; MTS_AGG_END after the last one. */
+static MtsAggItem
+read_rollups(MtsAggInput *input)
+{
+	while (input->nread < list_length(input->rollups))
+	{
+		if (!input->rollup)
+			begin_rollup(input);
+		if (mts_agg_rollup_next(input->rollup, input->row))
+			return MTS_AGG_TOTALS;
+		if (mts_agg_rollup_has_changed(input->rollup))
+			return MTS_AGG_CHANGE;
+		end_rollup(input);
+	}
+	return MTS_AGG_END;
+}
+
+/*
+ * mts_agg_input_skip_rollups
+ *		Find the queries of the roll-ups and of the points, as far as they are
+ *		known without reading rows.
+ */
+void
+mts_agg_input_skip_rollups(MtsAggInput *input)
+{
+	while (input->nread < list_length(input->rollups))
+	{
+		begin_rollup(input);
+		mts_scan_prepare(input->rollup->scan);
+		end_rollup(input);
+	}
+}
+
+static void
+forget_rollups(MtsAggInput *input)
+{
+	ListCell *lc;
+
+	if (input->rollups == NIL)
+		return;
+	foreach (lc, input->rollups)
+		mts_agg_rollup_reset(lfirst(lc));
+	input->rollup = NULL;
+	input->nread = 0;
+	input->scan->spec.times = NULL;
+	MemoryContextReset(input->times_of);
 }
 
 /* ---- Reading ------------------------------------------------------------ */
@@ -143,44 +253,47 @@ read_scan(MtsAggInput *input)
 MtsAggItem
 mts_agg_input_next(MtsAggInput *input)
 {
-	MtsAggItem item;
+	MtsAggItem item = read_rollups(input);
 
+	if (item != MTS_AGG_END)
+		return item;
 	for (;;)
 	{
-		if (input->is_reading_open)
+		if (input->is_reading_deferred)
 		{
-			input->bucket = mts_scan_next_bucket(input->open_scan);
+			input->bucket = mts_scan_next_bucket(input->deferred_scan);
 			if (input->bucket)
 				return MTS_AGG_BUCKET;
-			end_open(input);
+			end_deferred(input);
 		}
 		item = read_scan(input);
 		if (item != MTS_AGG_END || input->scan->source->awaited || !input->ids)
 			return item;
-		begin_open(input);
+		begin_deferred(input);
 	}
 }
 
 /* ---- Restarts ----------------------------------------------------------- */
 
 static void
-forget_open(MtsAggInput *input)
+forget_deferred(MtsAggInput *input)
 {
-	if (!input->open_scan)
+	if (!input->deferred_scan)
 		return;
-	end_open(input);
+	end_deferred(input);
 	forget_batch(input);
 }
 
 /*
  * mts_agg_input_begin_again
  *		Read all again that has been read since the last reset, without items
- *		of one kind.
+ *		of one kind.  Roll-ups are read again in any case.
  */
 void
 mts_agg_input_begin_again(MtsAggInput *input, MtsAggItem without)
 {
-	forget_open(input);
+	forget_deferred(input);
+	forget_rollups(input);
 	if (without == MTS_AGG_COUNT)
 		input->scan->spec.counts_rows = false;
 	if (without == MTS_AGG_HEADER)
@@ -198,7 +311,8 @@ mts_agg_input_begin_again(MtsAggInput *input, MtsAggItem without)
 void
 mts_agg_input_reset(MtsAggInput *input)
 {
-	forget_open(input);
+	forget_deferred(input);
+	forget_rollups(input);
 	if (!input->fields)
 		return;
 	input->scan->spec.headers = input->fields;

@@ -8,7 +8,7 @@
  * function adds it to the group's.
  *
  * Where totals come from is not known here: agg_preaggregate.c reads them from
- * the fields of a bucket.
+ * the fields of a bucket, and agg_rollup.c from the rows of a roll-up.
  */
 #include "agg/agg_totals.h"
 
@@ -57,6 +57,35 @@ static const int totals_of[] = {
 	[MTS_FORM_INTERNAL_AVERAGE] = MTS_TOTAL_COUNT | MTS_TOTAL_SUM,
 };
 
+/* Find the form of an aggregate of a column; false if there is none. */
+static bool
+find_form(Oid aggregate, MtsTotalsForm *form)
+{
+	for (int i = 0; i < lengthof(forms); i++)
+		if (forms[i].aggregate == aggregate)
+		{
+			*form = forms[i].form;
+			return true;
+		}
+	return false;
+}
+
+/*
+ * mts_agg_totals_find
+ *		Find the totals of its column that an aggregate requires, as bits of
+ *		MtsTotal; false if totals never answer it.
+ */
+bool
+mts_agg_totals_find(Oid aggregate, int *totals)
+{
+	MtsTotalsForm form;
+
+	if (!find_form(aggregate, &form))
+		return false;
+	*totals = totals_of[form];
+	return true;
+}
+
 /* Advance a transition value by one bigint. */
 static void
 advance_integer(const MtsTransition *transition, NullableDatum *state,
@@ -93,6 +122,17 @@ make_zeros(const MtsTransition *transition)
 	return zeros;
 }
 
+/* Tell whether an aggregate is the average of a column of bigints. */
+static bool
+has_average(const MtsAggSpec *spec, int column)
+{
+	for (int i = 0; i < spec->naggregates; i++)
+		if (spec->aggregates[i].oid == F_AVG_INT8 &&
+			spec->aggregates[i].arguments[0].attribute == column)
+			return true;
+	return false;
+}
+
 /*
  * mts_agg_totals_require
  *		Find what an aggregate of all points, or of a column of theirs,
@@ -103,18 +143,18 @@ mts_agg_totals_require(const MtsAggSpec *spec, const MtsAggregate *aggregate,
 					   MtsRequired *required)
 {
 	const MtsTransition *transition = &aggregate->transition;
-	int i = 0;
 
 	*required = (MtsRequired){.form = MTS_FORM_POINTS};
 	if (aggregate->oid == F_COUNT_)
 		return true;
-	while (i < lengthof(forms) && forms[i].aggregate != aggregate->oid)
-		i++;
-	if (i == lengthof(forms))
+	if (!find_form(aggregate->oid, &required->form))
 		return false;
-	required->form = forms[i].form;
-	required->totals = totals_of[required->form];
 	required->column = aggregate->arguments[0].attribute;
+	/* PostgreSQL finishes both from the transition value of one of them */
+	if (required->form == MTS_FORM_INTERNAL_SUM &&
+		has_average(spec, required->column))
+		required->form = MTS_FORM_INTERNAL_AVERAGE;
+	required->totals = totals_of[required->form];
 	required->is_float8 =
 		spec->table->attributes[required->column].typid == FLOAT8OID;
 	if (required->form == MTS_FORM_COUNT_AND_SUM)
@@ -182,8 +222,13 @@ static void
 combine_totals(const MtsTransition *transition, const MtsRequired *required,
 			   const MtsTotals *totals, NullableDatum *state)
 {
-	Datum value = transition_value(required, totals);
+	Datum value;
 
+	if (required->form != MTS_FORM_POINTS &&
+		required->form != MTS_FORM_COUNT &&
+		totals->columns[required->column].is_empty)
+		return;
+	value = transition_value(required, totals);
 	if (required->form != MTS_FORM_INTERNAL_SUM &&
 		required->form != MTS_FORM_INTERNAL_AVERAGE)
 	{

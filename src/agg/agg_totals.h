@@ -20,9 +20,10 @@ typedef enum MtsTotal
 	MTS_TOTAL_MAX = 8
 } MtsTotal;
 
-/* The totals of the values of a column, one at least */
+/* The totals of the values of a column */
 typedef struct MtsColumnTotals
 {
+	bool is_empty; /* there are no values; then only the count is set */
 	int64 count;
 	Datum sum; /* double precision of such a column, otherwise bigint */
 	Datum min; /* values of the column */
@@ -67,8 +68,9 @@ typedef struct MtsRequired
 } MtsRequired;
 
 /* Totals of 2^MTS_TOTALS_BITS points or more cannot be used. */
-#define MTS_TOTALS_BITS 24
+#define MTS_TOTALS_BITS 40
 
+extern bool mts_agg_totals_find(Oid aggregate, int *totals);
 extern bool mts_agg_totals_require(const MtsAggSpec *spec,
 								   const MtsAggregate *aggregate,
 								   MtsRequired *required);

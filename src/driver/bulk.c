@@ -739,6 +739,8 @@ finish_writes(MtsRound *round, MtsOp *const *ops, int n)
 		stored.npoints + stored.nedited > 0 && round->affected == ndone
 			? stored
 			: (MtsStored){.ndocuments = round->affected};
+	if (bulk->stores_no_data)
+		round->stored = (MtsStored){0};
 	if (round->kind != PART_XACT)
 		mts_stored_record(bulk->connection, NULL, round->stored);
 }

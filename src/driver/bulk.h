@@ -62,6 +62,7 @@ typedef struct MtsBulk
 	bool joins_xact;        /* it belongs to PostgreSQL's, where it can */
 	bool requires_xact;     /* otherwise it is an error */
 	int most_writes;        /* of a transaction; 0 without a limit */
+	bool stores_no_data;    /* a rollback need not say what stays stored */
 
 	/* points */
 	int64 points_stored;    /* by the whole statement */

@@ -54,6 +54,7 @@ add_read_only(const MtsImport *import, const MtsInferred *table,
 			  const char *name, StringInfo detail, StringInfo hint)
 {
 	bool is_in_id = !table->readonly && mts_import_is_in_id(table);
+	const char *identity = mts_import_identity(table);
 	const char *reason =
 		table->readonly ? mts_import_text(table->readonly)
 		: is_in_id
@@ -64,8 +65,15 @@ add_read_only(const MtsImport *import, const MtsInferred *table,
 		append(detail, " ", "The table is read-only.");
 	append(
 		detail, " ",
-		reason
-			? reason
+		reason ? reason
+		: identity && table->max_points > 0
+			? psprintf(
+				  "Nothing proves that documents with the same %s are of one series.",
+				  identity)
+		: identity
+			? psprintf(
+				  "No unique index proves that no two documents have the same %s.",
+				  identity)
 			: "Nothing proves that the time and the keys identify a document.");
 	if (!reason)
 		append(

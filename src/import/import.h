@@ -71,6 +71,7 @@ extern char *mts_import_name(const MtsImport *import, List *names,
 							 ListCell *lc);
 extern List *mts_import_columns(const MtsImport *import,
 								const MtsInferred *table);
+extern char *mts_import_identity(const MtsInferred *table);
 extern bool mts_import_is_in_id(const MtsInferred *table);
 extern bool mts_import_is_updatable(const MtsImport *import,
 									const MtsInferred *table);

@@ -57,7 +57,18 @@ add_action(MtsImportDoubts *doubts, const char *start, const char *field)
 				psprintf("%s%s)", start, quote_literal_cstr(field)));
 }
 
-/* Describe a claim that is not proved, and the action that declares it. */
+/* Begin the action that adds an option to a column. */
+static char *
+column_action(const MtsImport *import, const MtsInferred *table, int column,
+			  const char *option)
+{
+	return psprintf("ALTER COLUMN %s OPTIONS (ADD %s ",
+					quote_identifier(strVal(
+						list_nth(mts_import_columns(import, table), column))),
+					option);
+}
+
+/* Describe a claim that is not proved, and the actions that declare it. */
 static void
 doubt(const MtsImport *import, const MtsInferred *table,
 	  const MtsLayout *layout, const MtsClaim *claim,
@@ -65,30 +76,35 @@ doubt(const MtsImport *import, const MtsInferred *table,
 {
 	const char *option = mts_counterexample_option(claim);
 	char *field = mts_import_text(claimed_field(table, layout, claim));
-	char *start = psprintf("OPTIONS (ADD %s ", option);
 
 	doubts->sentences = lappend(
 		doubts->sentences,
 		found->documents > 0
 			? psprintf(
-				  "Field \"%s\" is not declared as %s, as the document with _id %s contradicts it%s.",
+				  "Field \"%s\" is not declared as %s, as the document with _id %s%s.",
 				  field, option, mts_document_value_shell(&found->id),
 				  found->documents > 1
-					  ? psprintf(", and so do others (" INT64_FORMAT ")",
+					  ? psprintf(" and " INT64_FORMAT " more contradict it",
 								 found->documents - 1)
-					  : "")
+					  : " contradicts it")
 			: psprintf(
 				  "Field \"%s\" is not declared as %s, as MongoDB has not compared it with the points of all documents.",
 				  field, option));
 	if (found->documents > 0)
 		return;
-	if (claim->column)
-		start = psprintf("ALTER COLUMN %s %s",
-						 quote_identifier(strVal(
-							 list_nth(mts_import_columns(import, table),
-									  claim->column - layout->columns))),
-						 start);
-	add_action(doubts, start, field);
+	for (int i = 0; i < table->ncolumns; i++)
+		if (claim->kind == MTS_CLAIM_COUNT &&
+			strcmp(table->columns[i].missing, "null") == 0)
+			add_action(doubts,
+					   column_action(import, table, i, "missing_value"),
+					   "null");
+	add_action(doubts,
+			   claim->column
+				   ? column_action(import, table,
+								   (int) (claim->column - layout->columns),
+								   option)
+				   : psprintf("OPTIONS (ADD %s ", option),
+			   field);
 }
 
 /*

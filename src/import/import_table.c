@@ -167,6 +167,28 @@ mts_import_is_in_id(const MtsInferred *table)
 }
 
 /*
+ * mts_import_identity
+ *		Write the fields by which an INSERT finds a bucket, the time last; NULL
+ *		if there are none.
+ */
+char *
+mts_import_identity(const MtsInferred *table)
+{
+	List *fields = identity_fields(table);
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (int i = 1; i <= list_length(fields); i++)
+		appendStringInfo(&text, "%s\"%s\"",
+						 i == 1                     ? ""
+						 : i == list_length(fields) ? " and "
+													: ", ",
+						 mts_import_text(strVal(
+							 list_nth(fields, i % list_length(fields)))));
+	return fields ? text.data : NULL;
+}
+
+/*
  * Whether a unique index proves that the time and the keys identify a bucket:
  * it has the time, and otherwise only keys and the filter's field.
  *

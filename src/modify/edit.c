@@ -432,6 +432,20 @@ select_bucket(const MtsBucketReader *reader)
 	return selector;
 }
 
+/* Record that the point that was read changes, for its old and new time. */
+static void
+mark_edit(const MtsEdits *edits, const MtsChange *change)
+{
+	MtsRollupMarks *marks = edits->writer->marks;
+	MtsTime time = edits->reader->bucket->point.time;
+
+	if (!marks)
+		return;
+	mts_rollup_mark_add(marks, time, time);
+	if (change->kind != MTS_CHANGE_REMOVE)
+		mts_rollup_mark_add(marks, change->time, change->time);
+}
+
 /*
  * Match the edits of the bucket that was read, and make the operation that
  * does them, if any is needed.
@@ -462,6 +476,7 @@ edit_bucket(MtsEdits *edits)
 		if (write.n < MAX_POINT_PRECONDITIONS)
 			mts_precondition_point(reader, change, write.required);
 		mts_bucket_write_add(layout, &write, change);
+		mark_edit(edits, change);
 	}
 	if (write.n == 0)
 		return;
@@ -486,6 +501,8 @@ send_ops(MtsEdits *edits)
 {
 	MtsBulk *bulk = &edits->writer->bulk;
 
+	if (edits->writer->marks)
+		mts_rollup_mark_send(edits->writer->marks);
 	mts_route_begin(bulk, edits->ops, edits->nops);
 	mts_bulk_end(bulk);
 	if (bulk->affected < edits->nops)

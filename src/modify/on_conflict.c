@@ -259,6 +259,12 @@ store(MtsWriter *writer, MtsBucketReader *reader, MtsBucketWrite *write)
 	if (writer->table->layout.nslots > 0)
 		selector = mts_row_target_selector(writer->targeting, write->start,
 										   write->values);
+	if (writer->marks)
+	{
+		mts_rollup_mark_add(writer->marks, write->changes[0]->time,
+							write->changes[0]->time);
+		mts_rollup_mark_send(writer->marks);
+	}
 	for (int tries = 0; tries < MAX_TRIES; tries++)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -125,17 +125,27 @@ mts_range_delete_prepare(MtsRangeDelete *delete)
 	MemoryContextSwitchTo(old);
 }
 
-/* Count the points to be removed, and collect those that need an edit. */
+/*
+ * Count the points to be removed, and collect those that need an edit.  Record
+ * their buckets in marks, which can be NULL.
+ */
 static int64
 read_points(const MtsRangeDelete *delete, MtsEdits *edits,
-			TupleTableSlot *slot)
+			MtsRollupMarks *marks, TupleTableSlot *slot)
 {
 	MtsScan *scan = delete->scan;
+	const MtsUnfold *unfold = &scan->bucket->unfold;
+	const MtsRanges *ranges = &scan->query->ranges;
 	int64 n = 0;
 
 	while (mts_scan_next(scan, slot))
 	{
 		n++;
+		if (marks)
+			mts_rollup_mark_add(marks,
+								Max(unfold->earliest, ranges->items[0].from),
+								Min(unfold->latest,
+									ranges->items[ranges->n - 1].to - 1));
 		ExecStoreVirtualTuple(slot);
 		if (!delete->filter ||
 			!mts_ranges_contain(&delete->whole, scan->bucket->unfold.start))
@@ -166,7 +176,9 @@ mts_range_delete_execute(MtsRangeDelete *delete, Relation relation)
 	int64 n;
 
 	mts_range_delete_prepare(delete);
-	n = read_points(delete, edits, row);
+	n = read_points(delete, edits, writer->marks, row);
+	if (writer->marks)
+		mts_rollup_mark_send(writer->marks);
 	if (delete->filter)
 		mts_route_delete(&writer->bulk, delete->filter,
 						 mts_part_names(scan->source->parts));

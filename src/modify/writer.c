@@ -239,6 +239,7 @@ mts_writer_new(MtsTable *table, Oid userid)
 	writer->userid = userid;
 	writer->targeting = mts_row_target_prepare(table);
 	mts_route_init(&writer->bulk, table, userid);
+	writer->marks = mts_rollup_mark_begin(table, userid);
 	writer->columns =
 		palloc0(table->layout.ncolumns * sizeof(MtsBucketColumn));
 	writer->nkeys = prepare_columns(writer, false);
@@ -728,6 +729,21 @@ count_ops(const MtsWriter *writer, List *writes, int first, int end)
 	return n;
 }
 
+/* Mark what writes change of roll-ups. */
+static void
+mark_writes(MtsRollupMarks *marks, List *writes, int first, int end)
+{
+	for (int i = first; i < end; i++)
+	{
+		const MtsBucketWrite *write = list_nth(writes, i);
+
+		for (int j = 0; j < write->n; j++)
+			mts_rollup_mark_add(marks, write->changes[j]->time,
+								write->changes[j]->time);
+	}
+	mts_rollup_mark_send(marks);
+}
+
 /*
  * Build the operations of writes from number first up to end, and send them
  * when the last ones are stored.  trial is what they assume, or NULL.
@@ -760,6 +776,8 @@ send_writes(MtsWriter *writer, List *writes, int first, int end,
 	writer->nops = nops;
 	writer->trial = trial;
 	writer->ntried = count_tries(ops, nops);
+	if (writer->marks)
+		mark_writes(writer->marks, writes, first, end);
 	mts_route_begin(&writer->bulk, ops, nops);
 	if (writer->bulk.has_restarted)
 		writer->batch_size = Min(writer->batch_size, INT_MAX / 2) * 2;

@@ -10,6 +10,7 @@
 #include "utils/hsearch.h"
 
 #include "modify/bucket_write.h"
+#include "modify/rollup_mark.h"
 
 /* Whether a unique index refuses a second bucket with the same key */
 typedef enum MtsUnique
@@ -33,8 +34,9 @@ typedef struct MtsWriter
 	Oid userid;
 	MtsTargeting *targeting;
 	MtsBulk bulk;
-	bool has_begun;    /* some row was added */
-	bool moves_points; /* from other buckets or slots; not new ones */
+	MtsRollupMarks *marks; /* NULL without roll-ups */
+	bool has_begun;        /* some row was added */
+	bool moves_points;     /* from other buckets or slots; not new ones */
 	MtsUnique unique;
 	MtsTrial new_buckets; /* the buckets do not exist */
 	MtsTrial once;        /* otherwise, the slots are empty */

@@ -24,6 +24,7 @@
 #include "plan/grouping_sets.h"
 #include "plan/groups.h"
 #include "plan/plan.h"
+#include "plan/rollup_match.h"
 #include "plan/series.h"
 #include "scan/count.h"
 
@@ -125,28 +126,57 @@ estimate_groups(const MtsAggregation *aggregation, const PathTarget *target)
 }
 
 /*
+ * Find the roll-ups that a scan reads, and reduce its cost to that of reading
+ * these and the points that they leave.
+ */
+static List *
+find_rollups(const MtsAggregation *aggregation, const PathTarget *target,
+			 const MtsJoinKeys *wanted, Cost startup, Cost *total)
+{
+	List *keys = NIL;
+	List *rollups;
+	double share;
+
+	if (wanted)
+		keys = list_make1(linitial(((OpExpr *) linitial(wanted->plan))->args));
+	rollups = mts_rollup_match_find(aggregation->root, aggregation->input,
+									target, keys, &share);
+	if (rollups != NIL)
+		*total = startup + list_length(rollups) * STARTUP_COST +
+				 (*total - startup) * share;
+	return rollups;
+}
+
+/*
  * Make the path of a scan that aggregates, for rel.  param is NULL unless the
  * scan runs for the rows of other relations, and wanted unless these select
- * its keys.
+ * its keys.  A scan that workers divide does not read roll-ups, which are
+ * small.
  */
 static Path *
 make_scan(const MtsAggregation *aggregation, RelOptInfo *rel,
-		  PathTarget *target, ParamPathInfo *param, const MtsJoinKeys *wanted)
+		  PathTarget *target, ParamPathInfo *param, const MtsJoinKeys *wanted,
+		  bool is_divided)
 {
 	PlannerInfo *root = aggregation->root;
 	RelOptInfo *input = aggregation->input;
 	const MtsRelInfo *info = input->fdw_private;
 	const Path *rows = mts_plan_path(root, input, param, NIL, NIL);
 	Cost total = rows->total_cost;
-	bool counts = can_count(aggregation, target);
+	bool counts;
 	ForeignPath *path = makeNode(ForeignPath);
 	double groups = estimate_groups(aggregation, target);
+	List *rollups = NIL;
 
 	if (param)
 		groups = clamp_row_est(groups * rows->rows / Max(input->rows, 1));
 	/* a point is aggregated in place of making a row */
 	total -= mts_plan_points(root, input, param) *
 			 (cpu_tuple_cost - POINT_COST * cpu_operator_cost);
+	if (!param && !is_divided)
+		rollups = find_rollups(aggregation, target, wanted, rows->startup_cost,
+							   &total);
+	counts = rollups == NIL && can_count(aggregation, target);
 	if (counts)
 		total =
 			rows->startup_cost + (total - rows->startup_cost) * COUNTED_SHARE;
@@ -164,14 +194,16 @@ make_scan(const MtsAggregation *aggregation, RelOptInfo *rel,
 	path->path.pathtarget = target;
 	path->path.param_info = param;
 	/* a worker does not run the InitPlan that finds the keys */
-	path->path.parallel_safe =
-		rel->consider_parallel && info->workers_may_scan && !wanted;
+	path->path.parallel_safe = rel->consider_parallel &&
+							   info->workers_may_scan && !wanted &&
+							   rollups == NIL;
 	path->path.rows = groups;
 	path->path.startup_cost = total;
 	path->path.total_cost = total + groups * GROUP_COST * cpu_operator_cost;
 	path->fdw_private =
-		list_make4(makeInteger(input->relid), makeBoolean(counts),
-				   wanted ? wanted->plan : NIL, makeBoolean(info->is_async));
+		list_make5(makeInteger(input->relid), makeBoolean(counts),
+				   wanted ? wanted->plan : NIL,
+				   makeBoolean(info->is_async && rollups == NIL), rollups);
 	return (Path *) path;
 }
 
@@ -187,7 +219,7 @@ mts_agg_path_add_scan(const MtsAggregation *aggregation, RelOptInfo *rel,
 					  PathTarget *target, ParamPathInfo *param,
 					  const MtsJoinKeys *keys)
 {
-	add_path(rel, make_scan(aggregation, rel, target, param, keys));
+	add_path(rel, make_scan(aggregation, rel, target, param, keys, false));
 }
 
 /*
@@ -205,7 +237,7 @@ mts_agg_path_add_partial_scan(const MtsAggregation *aggregation,
 	if (!input->consider_parallel || !rel->consider_parallel ||
 		!bms_is_empty(input->lateral_relids))
 		return;
-	path = make_scan(aggregation, rel, target, NULL, NULL);
+	path = make_scan(aggregation, rel, target, NULL, NULL, true);
 	groups = path->rows;
 	path->startup_cost = 0;
 	if (!mts_plan_divide(input, path))
@@ -310,7 +342,7 @@ add_different_path(const MtsAggregation *aggregation, Node *having)
 	if (!target || !can_aggregate(aggregation, target) ||
 		!grouping_is_sortable(aggregation->clause))
 		return;
-	path = make_scan(aggregation, output, target, NULL, NULL);
+	path = make_scan(aggregation, output, target, NULL, NULL, false);
 	/* an Agg node may expect the arguments to be sorted, too */
 	if (aggregation->pathkeys != NIL)
 		path = (Path *) create_sort_path(root, output, path,
@@ -345,7 +377,7 @@ add_group_paths(const MtsAggregation *aggregation,
 	if (groups && can_aggregate(aggregation, groups))
 		mts_agg_path_add_combined(aggregation,
 								  make_scan(aggregation, aggregation->output,
-											groups, NULL, NULL),
+											groups, NULL, NULL, false),
 								  target, extra->havingQual);
 }
 
@@ -377,7 +409,7 @@ add_distinct_paths(MtsAggregation *aggregation)
 		can_aggregate(aggregation, target))
 		mts_agg_path_add_final(aggregation,
 							   make_scan(aggregation, aggregation->output,
-										 target, NULL, NULL),
+										 target, NULL, NULL, false),
 							   target, AGGSPLIT_SIMPLE, NULL);
 }
 

@@ -108,6 +108,7 @@ plan_aggregate(PlannerInfo *root, ForeignPath *path, List *tlist)
 {
 	RelOptInfo *rel = find_base_rel(root, intVal(linitial(path->fdw_private)));
 	const MtsRelInfo *info = rel->fdw_private;
+	List *rollups = list_nth(path->fdw_private, 4);
 	List *pushed = list_copy(info->pushed);
 	List *exact = NIL;
 	List *local = list_copy(info->local);
@@ -131,13 +132,16 @@ plan_aggregate(PlannerInfo *root, ForeignPath *path, List *tlist)
 	all = list_make3(pushed, local, output);
 	fix_opfuncids((Node *) all);
 	(void) find_params((Node *) all, &params);
-	return make_foreignscan(tlist, NIL, 0, params,
-							list_make3(mts_plan_attributes(all, rel->relid),
-									   mts_native_to_plan(info->table),
-									   list_make5(makeInteger(rel->relid),
-												  pushed, local, output,
-												  lsecond(path->fdw_private))),
-							list_copy(tlist), NIL, NULL);
+	/* a change of a roll-up invalidates the plan */
+	root->glob->relationOids = list_concat(root->glob->relationOids, rollups);
+	return make_foreignscan(
+		tlist, NIL, 0, params,
+		list_make3(mts_plan_attributes(all, rel->relid),
+				   mts_native_to_plan(info->table),
+				   lappend(list_make5(makeInteger(rel->relid), pushed, local,
+									  output, lsecond(path->fdw_private)),
+						   rollups)),
+		list_copy(tlist), NIL, NULL);
 }
 
 /* mtsGetForeignPlan: plan a scan that returns rows, or one that aggregates. */

@@ -215,6 +215,26 @@ limit_by_field(Node *node, void *most)
 }
 
 /*
+ * mts_groups_keep_value
+ *		Tell whether an expression of the time has the same value at two times;
+ *		true if that is not known.
+ */
+bool
+mts_groups_keep_value(PlannerInfo *root, RelOptInfo *rel, Node *node,
+					  TimestampTz a, TimestampTz b)
+{
+	const MtsTable *table = ((MtsRelInfo *) rel->fdw_private)->table;
+	int column = table->layout.time_column;
+	TimeExpr expr = {.root = root, .expr = node};
+
+	if (!is_of_time(node, rel, column + 1))
+		return true;
+	expr.time = makeVar(rel->relid, column + 1,
+						table->attributes[column].typid, -1, InvalidOid, 0);
+	return keeps_value(&expr, a, b);
+}
+
+/*
  * mts_groups_estimate
  *		Estimate the number of groups by expressions of a table's columns.
  */

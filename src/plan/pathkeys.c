@@ -2,10 +2,10 @@
  * pathkeys.c
  *		Determine the orders in which a scan can return its rows.
  *
- * MongoDB sorts buckets by keys and by their time; merge.c derives the order
- * of points from that.  A scan is not sorted by columns that MongoDB orders
- * differently (text under a locale, numbers that may be NaN), except after
- * the time.
+ * MongoDB sorts buckets by keys and by their time, or by the extremes of a
+ * value; merge.c derives the order of points from that.  A scan is not sorted
+ * by columns that MongoDB orders differently (text under a locale, keys that
+ * may be NaN), except after these.
  */
 #include "plan/pathkeys.h"
 
@@ -20,6 +20,7 @@
 
 #include "compat.h"
 #include "plan/plan.h"
+#include "pushdown/qual.h"
 #include "pushdown/sort_order.h"
 
 /* MongoDB refuses to sort by more fields. */
@@ -138,9 +139,56 @@ is_sorted_by_mongo(const MtsTable *table, const Var *var,
 						   any_order);
 }
 
+/*
+ * Tell whether the extremes of a column's values sort the buckets, so that no
+ * bucket has a value before the extreme of an earlier one.
+ *
+ * NaN is PostgreSQL's greatest number and MongoDB's least, so only a minimum
+ * shows that a bucket has none.  A numeric column is not sorted: rounding to
+ * the shortest decimal can exchange a double and a decimal.
+ */
+static bool
+is_sorted_by_extremes(const MtsTable *table, const Var *var,
+					  const PathKey *pathkey)
+{
+	const MtsColumn *column = &table->layout.columns[var->varattno - 1];
+	const MtsAttribute *attribute = &table->attributes[var->varattno - 1];
+	TypeCacheEntry *type =
+		lookup_type_cache(attribute->typid, TYPECACHE_BTREE_OPFAMILY);
+	bool descending = mts_pathkey_descends(pathkey);
+
+	return mts_enable_preaggregates && !table->rolling_name &&
+		   column->role == MTS_ROLE_VALUE &&
+		   mts_shippable_is_bounded(table, var->varattno - 1) &&
+		   (descending ? column->max : column->min).is_set &&
+		   (!descending || !column->may_be_nan || column->min.is_set) &&
+		   (attribute->key_type == MTS_KEY_IS_DATE
+				? table->is_utc || attribute->typid == TIMESTAMPTZOID
+				: attribute->key_type == MTS_KEY_IS_NUMBER) &&
+		   get_typbyval(attribute->typid) &&
+		   pathkey->pk_opfamily == type->btree_opf;
+}
+
+/*
+ * Tell whether nulls of a value can come where a pathkey requires them; a
+ * merge returns them last, unless the column is declared NOT NULL.  The scan
+ * may check after that that the value is not null.
+ */
+static bool
+are_null_values_in_place(const RelOptInfo *rel, const MtsTable *table,
+						 const Var *var, const PathKey *pathkey)
+{
+	return !pathkey->pk_nulls_first ||
+		   table->attributes[var->varattno - 1].not_null ||
+		   mts_is_nonnullable(extract_actual_clauses(rel->baserestrictinfo,
+													 false),
+							  var);
+}
+
 /* Append a key to an order in the plan's form; false if its type has none. */
 static bool
-append_key(List **plan, const Var *var, const PathKey *pathkey)
+append_key(List **plan, const Var *var, const PathKey *pathkey,
+		   bool nulls_first)
 {
 	bool descending = mts_pathkey_descends(pathkey);
 	Oid type = lookup_type_cache(var->vartype, TYPECACHE_BTREE_OPFAMILY)
@@ -153,9 +201,9 @@ append_key(List **plan, const Var *var, const PathKey *pathkey)
 
 	if (!OidIsValid(sort_operator))
 		return false;
-	*plan = lappend(*plan, list_make5_int(var->varattno, (int) sort_operator,
-										  (int) collation, descending,
-										  pathkey->pk_nulls_first));
+	*plan = lappend(*plan,
+					list_make5_int(var->varattno, (int) sort_operator,
+								   (int) collation, descending, nulls_first));
 	return true;
 }
 
@@ -184,21 +232,30 @@ mts_pathkeys_to_order(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
 		int column = var ? var->varattno - 1 : -1;
 		int place = foreach_current_index(lc) - nserieskeys;
 		bool is_series = place < 0;
+		bool by_extremes, nulls_first;
 
 		if (column < 0)
 			break;
+		by_extremes = lc == list_head(pathkeys) && !is_series &&
+					  is_sorted_by_extremes(table, var, pathkey) &&
+					  are_null_values_in_place(rel, table, var, pathkey);
 		mongo_sorts =
 			mongo_sorts && nsorted < MAX_SORT_FIELDS &&
-			is_sorted_by_mongo(table, var, pathkey,
-							   is_series &&
-								   series_order == MTS_SERIES_UNSORTED) &&
-			(is_series ||
-			 are_nulls_in_place(rel, table, var, pathkey, place == 0));
-		if ((!mongo_sorts && nsorted == 0) || !append_key(&plan, var, pathkey))
+			(by_extremes ||
+			 (is_sorted_by_mongo(table, var, pathkey,
+								 is_series &&
+									 series_order == MTS_SERIES_UNSORTED) &&
+			  (is_series ||
+			   are_nulls_in_place(rel, table, var, pathkey, place == 0))));
+		nulls_first = pathkey->pk_nulls_first &&
+					  (!by_extremes || table->attributes[column].not_null);
+		if ((!mongo_sorts && nsorted == 0) ||
+			!append_key(&plan, var, pathkey, nulls_first))
 			break;
 		nsorted += mongo_sorts;
-		/* MongoDB sorts by nothing after the time */
-		mongo_sorts = mongo_sorts && column != table->layout.time_column;
+		/* MongoDB sorts by nothing after the time or a value */
+		mongo_sorts =
+			mongo_sorts && !by_extremes && column != table->layout.time_column;
 	}
 	return nsorted == 0 ? NIL
 						: lcons(list_make3_int(nsorted, nserieskeys, 0), plan);

@@ -40,6 +40,12 @@
 #include "scan/fdw_private.h"
 #include "table/native.h"
 
+/* A row that waits to be merged, besides its values */
+#define ROW_BYTES 64
+
+/* Of the greatest or the least rows, those that come from the same bucket */
+#define ROWS_PER_BUCKET 4
+
 /* ---- Clauses ------------------------------------------------------------ */
 
 /* mts_plan_qual: the qual that a clause is pushed down as; NULL if none. */
@@ -324,6 +330,36 @@ mts_plan_points(PlannerInfo *root, RelOptInfo *rel, const ParamPathInfo *param)
 }
 
 /*
+ * The number of buckets from which the first rows come that a query wants,
+ * where the buckets are sorted by the extremes of a value.  A bucket that is
+ * read has at least one of them, unless conditions remove it.
+ */
+static double
+first_buckets(const PlannerInfo *root, const RelOptInfo *rel, double buckets)
+{
+	const MtsRelInfo *info = rel->fdw_private;
+
+	return Min(root->limit_tuples * info->points / Max(rel->rows, 1) + 1,
+			   buckets);
+}
+
+/*
+ * Tell whether a query wants so few rows that the buckets which they come from
+ * should fit into work_mem.  If they do not, a merge reads and sorts all.
+ * Neighbors are alike, so most buckets have several of the rows.
+ */
+static bool
+wants_few(const PlannerInfo *root, const RelOptInfo *rel)
+{
+	const MtsRelInfo *info = rel->fdw_private;
+	double bytes = ROW_BYTES + MAXALIGN(rel->reltarget->width);
+
+	return root->limit_tuples > 0 && first_buckets(root, rel, HUGE_VAL) *
+											 info->points_per_bucket * bytes <
+										 ROWS_PER_BUCKET * work_mem * 1024.0;
+}
+
+/*
  * mts_plan_path
  *		Make the path of a scan, and cost it.
  *
@@ -335,13 +371,14 @@ mts_plan_path(PlannerInfo *root, RelOptInfo *rel, ParamPathInfo *param,
 			  List *pathkeys, List *order)
 {
 	const MtsRelInfo *info = rel->fdw_private;
+	const MtsSortOrder *made = mts_sort_order_open(info->table, order);
 	List *clauses = rel->baserestrictinfo;
 	double points = mts_plan_points(root, rel, param);
 	double collections = 1;
 	double rows = param ? param->ppi_rows : rel->rows;
 	QualCost cost = rel->baserestrictcost;
 	double buckets;
-	Cost startup, run;
+	Cost startup, run, sort;
 	Path *path;
 
 	if (param)
@@ -357,8 +394,18 @@ mts_plan_path(PlannerInfo *root, RelOptInfo *rel, ParamPathInfo *param,
 		  rows * rel->reltarget->cost.per_tuple;
 
 	/* MongoDB sorts buckets, and merging compares rows */
-	if (order)
-		run += (points + buckets * log2(buckets + 1)) * cpu_operator_cost;
+	sort = (points + buckets * log2(buckets + 1)) * cpu_operator_cost;
+	if (made && made->extreme)
+	{
+		double share =
+			Min(first_buckets(root, rel, buckets) / Max(buckets, 1), 1);
+
+		/* no index is known that sorts, and the first rows are in these */
+		startup += sort + buckets * BUCKET_COST + run * share;
+		run *= 1 - share;
+	}
+	else if (made)
+		run += sort;
 	path = (Path *) mts_create_scan_path(root, rel, rows, startup,
 										 startup + run, pathkeys,
 										 param ? param->ppi_req_outer
@@ -389,7 +436,7 @@ add_sorted(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 			mts_pathkeys_to_order(rel, table, pathkeys, 0, MTS_SERIES_SORTED);
 		const MtsSortOrder *made = mts_sort_order_open(table, order);
 
-		if (made)
+		if (made && (!made->extreme || wants_few(root, rel)))
 			add_path(rel, mts_plan_path(root, rel, NULL,
 										list_truncate(list_copy(pathkeys),
 													  made->nkeys),
@@ -563,15 +610,18 @@ mts_plan_attributes(List *exprs, Index varno)
  * the query wants the first rows only.
  */
 static int
-initial_batch_size(PlannerInfo *root, const MtsRelInfo *info,
+initial_batch_size(PlannerInfo *root, const RelOptInfo *rel,
 				   const MtsSortOrder *order)
 {
+	const MtsRelInfo *info = rel->fdw_private;
 	bool is_skip_scan = order && order->nseries > 0;
 	double buckets = 1;
 
 	if (root->tuple_fraction <= 0 && !is_skip_scan)
 		return 0;
-	if (root->limit_tuples > 0 && !is_skip_scan)
+	if (order && order->extreme)
+		buckets = first_buckets(root, rel, HUGE_VAL);
+	else if (root->limit_tuples > 0 && !is_skip_scan)
 		buckets = ceil(root->limit_tuples / info->points_per_bucket);
 	/* the time of one more shows that its rows come later */
 	return (int) Min(buckets + 1, info->table->fetch_size);
@@ -634,7 +684,7 @@ mts_plan_scan(PlannerInfo *root, RelOptInfo *baserel, ForeignPath *best_path,
 							list_make4(needed, mts_native_to_plan(info->table),
 									   best_path->fdw_private,
 									   makeInteger(initial_batch_size(root,
-																	  info,
+																	  baserel,
 																	  order))),
 							NIL, exact, outer_plan);
 }

@@ -127,13 +127,15 @@ mts_shippable_is_key(const MtsTable *table, int column)
 }
 
 /*
- * Tell whether the bounds of a value of the points are fields of the buckets.
+ * mts_shippable_is_bounded
+ *		Tell whether the bounds of a value of the points are fields of the
+ *		buckets.
  *
  * The order of types can hide values of another type, which convert freely to
  * times and text, from one bound only.
  */
-static bool
-is_bounded(const MtsTable *table, int column)
+bool
+mts_shippable_is_bounded(const MtsTable *table, int column)
 {
 	const MtsColumn *value = &table->layout.columns[column];
 	const MtsPath *min = &value->min.path, *max = &value->max.path;
@@ -334,12 +336,13 @@ compare(const Target *target, Expr *left, Oid opno, Expr *right,
 	if (column < 0 || !OidIsValid(opno) ||
 		!is_constant_in_scan(target, right) ||
 		(column != table->layout.time_column &&
-		 !mts_shippable_is_key(table, column) && !is_bounded(table, column)))
+		 !mts_shippable_is_key(table, column) &&
+		 !mts_shippable_is_bounded(table, column)))
 		return NULL;
 	attribute = &table->attributes[column];
 	strategy = strategy_of(negated ? get_negator(opno) : opno,
 						   time ? NUMERICOID : attribute->typid);
-	by_bounds = is_bounded(table, column);
+	by_bounds = mts_shippable_is_bounded(table, column);
 	if (strategy == 0 || (by_bounds && strategy == ROWCOMPARE_NE))
 		return NULL;
 	if (time)

@@ -137,6 +137,14 @@ mts_sort_order_open(const MtsTable *table, List *plan)
 				layout->time_kind == MTS_TIME_POINT &&
 				(key->descending ? layout->last : layout->first).is_set;
 		}
+		else if (layout->columns[key->column].role == MTS_ROLE_VALUE)
+		{
+			const MtsColumn *value = &layout->columns[key->column];
+
+			order->extreme = key->descending ? &value->max : &value->min;
+			order->is_by_bound = true;
+			path = &order->extreme->path;
+		}
 		mts_path_dotted(path->steps, path->nsteps, key->field,
 						sizeof(key->field));
 	}

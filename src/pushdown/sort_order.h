@@ -47,9 +47,11 @@ typedef struct MtsSortOrder
 	int series_direction; /* 0 for one series after the other; otherwise the
 						   * first buckets of many are asked for at once, and
 						   * 1 or -1 is the direction of their index */
-	bool is_by_bound; /* time is a declared bound of the points' times, which
-					   * changes when a point is added */
-	bool has_time;    /* the last of the nsorted keys is the time */
+	bool is_by_bound; /* the last of the nsorted keys is sorted by a declared
+					   * bound, which changes when a point is added */
+	const MtsField *extreme; /* that bound, if the only sorted key is a value
+							  * of the points; otherwise NULL */
+	bool has_time;           /* the last of the nsorted keys is the time */
 	MtsOrderField time;
 } MtsSortOrder;
 

@@ -204,7 +204,7 @@ mts_bucket_new(MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw bucket",
 							  ALLOCSET_DEFAULT_SIZES);
 	mts_unfold_init(&bucket->unfold, layout, NULL, &bucket->arena);
-	bucket->next_batch = MTS_BATCH_OF_ROWS;
+	bucket->row_batch = bucket->next_batch = new_batch_of_rows(bucket);
 	return bucket;
 }
 
@@ -258,12 +258,12 @@ mts_bucket_read_series(MtsBucket *bucket, const bool *is_value,
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (mts_type_key_holds(table->attributes[i].key_type, BSON_TYPE_INT32))
 			types[i] = types_of(table->attributes[i].typid);
-	bucket->series = new_batch(bucket, is_value, is_key, types);
-	if (!bucket->series)
+	bucket->series_batch = new_batch(bucket, is_value, is_key, types);
+	if (!bucket->series_batch)
 		return false;
-	bucket->next_batch = MTS_BATCH_OF_SERIES;
+	bucket->next_batch = bucket->series_batch;
 	bucket->reads_documents = is_flat;
-	bucket->series->needs_time =
+	bucket->series_batch->needs_time =
 		mts_bucket_output(bucket, layout->time_column) != NULL;
 	return true;
 }
@@ -487,7 +487,7 @@ mts_bucket_open(MtsBucket *bucket, MtsBucketSource *source,
 	bucket->source = source;
 	bucket->converting = NULL;
 	bucket->ninvalid = 0;
-	bucket->reader = MTS_READER_NONE;
+	bucket->points = MTS_POINTS_UNREAD;
 	bucket->unfold.ranges = &query->ranges;
 	bucket->unfold.accepts_null_time = query->accepts_null_time;
 	bucket->unfold.headers_only = query->content == MTS_CONTENT_HEADERS;
@@ -683,7 +683,7 @@ read_documents(MtsBucket *bucket)
 	} while (is_appended &&
 			 (document = mts_source_next(bucket->source)) != NULL);
 	if (document && batch->n > 0)
-		mts_source_return(bucket->source, document);
+		mts_source_push_back(bucket->source, document);
 	MemoryContextSwitchTo(old);
 }
 
@@ -809,29 +809,9 @@ read_batch(MtsBucket *bucket)
 static bool
 is_worthwhile(const MtsBucket *bucket)
 {
-	return bucket->reader == MTS_READER_COLUMNS &&
-		   (bucket->batch != bucket->series ||
+	return bucket->points == MTS_POINTS_IN_BATCH &&
+		   (bucket->batch != bucket->series_batch ||
 			bucket->batch->n >= LEAST_POINTS * bucket->batch->nseries);
-}
-
-/* The batch that reads the next bucket, or NULL; that of rows is made late. */
-static MtsBatch *
-next_batch(MtsBucket *bucket)
-{
-	MemoryContext old;
-
-	if (bucket->next_batch == MTS_BATCH_OF_SERIES)
-		return bucket->series;
-	if (bucket->next_batch == MTS_BATCH_NONE)
-		return NULL;
-	if (!bucket->has_rows)
-	{
-		old = MemoryContextSwitchTo(GetMemoryChunkContext(bucket));
-		bucket->rows = new_batch_of_rows(bucket);
-		bucket->has_rows = true;
-		MemoryContextSwitchTo(old);
-	}
-	return bucket->rows;
 }
 
 /*
@@ -841,32 +821,31 @@ next_batch(MtsBucket *bucket)
 static void
 choose_reader(MtsBucket *bucket)
 {
-	bucket->reader = MTS_READER_POINTS;
-	bucket->batch = next_batch(bucket);
+	bucket->points = MTS_POINTS_UNFOLDED;
+	bucket->batch = bucket->next_batch;
 	bucket->next_of_batch = 0;
 	bucket->current_series = -1;
 	if (bucket->batch)
 	{
 		if (read_batch(bucket))
-			bucket->reader = MTS_READER_COLUMNS;
+			bucket->points = MTS_POINTS_IN_BATCH;
 		else
 			(void) start_unfolding(bucket, bucket->document);
 		bucket->failures = is_worthwhile(bucket) ? 0 : bucket->failures + 1;
 	}
-	if (bucket->reader == MTS_READER_COLUMNS)
+	if (bucket->points == MTS_POINTS_IN_BATCH)
 	{
 		apply_conditions(bucket);
-		if (bucket->batch == bucket->series)
+		if (bucket->batch == bucket->series_batch)
 			mts_batch_sort(bucket->batch);
 	}
 	if (bucket->failures == MAX_FAILURES)
 	{
-		bucket->next_batch = bucket->next_batch == MTS_BATCH_OF_SERIES
-								 ? MTS_BATCH_OF_ROWS
-								 : MTS_BATCH_NONE;
+		bucket->next_batch =
+			bucket->batch == bucket->series_batch ? bucket->row_batch : NULL;
 		bucket->failures = 0;
 	}
-	if (bucket->reader == MTS_READER_POINTS)
+	if (bucket->points == MTS_POINTS_UNFOLDED)
 		bucket->counters->by_points++;
 	else
 		bucket->counters->by_columns +=
@@ -877,9 +856,9 @@ choose_reader(MtsBucket *bucket)
 static bool
 reads_columns(MtsBucket *bucket)
 {
-	if (bucket->reader == MTS_READER_NONE)
+	if (bucket->points == MTS_POINTS_UNREAD)
 		choose_reader(bucket);
-	return bucket->reader == MTS_READER_COLUMNS;
+	return bucket->points == MTS_POINTS_IN_BATCH;
 }
 
 /*
@@ -890,7 +869,7 @@ reads_columns(MtsBucket *bucket)
 const MtsBatch *
 mts_bucket_series(MtsBucket *bucket)
 {
-	return reads_columns(bucket) && bucket->batch == bucket->series
+	return reads_columns(bucket) && bucket->batch == bucket->series_batch
 			   ? bucket->batch
 			   : NULL;
 }
@@ -1086,7 +1065,7 @@ mts_bucket_keep_extreme(MtsBucket *bucket, bool is_last)
 		bucket->only = (MtsRange){t, t + 1};
 		bucket->only_ranges = (MtsRanges){1, &bucket->only};
 		bucket->unfold.ranges = &bucket->only_ranges;
-		bucket->reader = MTS_READER_NONE;
+		bucket->points = MTS_POINTS_UNREAD;
 		(void) start_unfolding(bucket, bucket->document);
 	}
 	error_context_stack = callback.previous;

@@ -24,12 +24,12 @@ typedef enum MtsOutputKind
 } MtsOutputKind;
 
 /* How the points of a bucket are read */
-typedef enum MtsReader
+typedef enum MtsPointsState
 {
-	MTS_READER_NONE,    /* they are not read yet */
-	MTS_READER_COLUMNS, /* all at once, by column */
-	MTS_READER_POINTS   /* one after the other */
-} MtsReader;
+	MTS_POINTS_UNREAD,   /* that is not decided yet */
+	MTS_POINTS_IN_BATCH, /* all at once, by column */
+	MTS_POINTS_UNFOLDED  /* one after the other */
+} MtsPointsState;
 
 /* Lets all points of a bucket be read at once */
 extern bool mts_enable_column_reader;
@@ -43,14 +43,6 @@ typedef struct MtsOutput
 	bool was_found; /* a document had its field, or this is not looked for */
 } MtsOutput;
 
-/* The batch that reads the points of a bucket */
-typedef enum MtsBatchKind
-{
-	MTS_BATCH_NONE, /* they are read one by one */
-	MTS_BATCH_OF_ROWS,
-	MTS_BATCH_OF_SERIES
-} MtsBatchKind;
-
 typedef struct MtsBucket
 {
 	MtsTable *table;
@@ -61,14 +53,14 @@ typedef struct MtsBucket
 	MtsRowIds *row_ids;    /* identifies rows to be changed; or NULL */
 	MemoryContext context; /* of the current bucket's own values */
 	MemoryContext row_context;
-	MtsBatch *rows;   /* reads the columns of rows; NULL if there are none */
-	bool has_rows;    /* rows is made, if it can be */
-	MtsBatch *series; /* those of an aggregation, by series; or NULL */
-	MtsBatchKind next_batch; /* which of these reads the next buckets */
-	bool reads_documents;    /* series are of documents, which follow a row */
-	List *conditions;        /* of points that are read by columns */
-	bool has_warned;         /* of what is invalid */
-	bool hides_values;       /* the user may not see what is invalid */
+	MtsBatch *row_batch;    /* reads the columns of rows; or NULL */
+	MtsBatch *series_batch; /* those of an aggregation, by series; or NULL */
+	MtsBatch *next_batch;   /* which of these reads the next buckets; NULL if
+							 * points are unfolded */
+	bool reads_documents;   /* series are of documents, which follow a row */
+	List *conditions;       /* of points that are read by columns */
+	bool has_warned;        /* of what is invalid */
+	bool hides_values;      /* the user may not see what is invalid */
 
 	/* is called for what is invalid, instead of an error or a warning; or
 	 * NULL */
@@ -89,7 +81,7 @@ typedef struct MtsBucket
 	const MtsColumn *converting; /* for the context of errors; or NULL */
 
 	/* all of its points, if they are read at once; words are Datums */
-	MtsReader reader;
+	MtsPointsState points;
 	MtsBatch *batch;
 	int next_of_batch; /* the point of the next row */
 	int current_series;

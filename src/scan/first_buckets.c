@@ -129,8 +129,9 @@ find_starts(const MtsQuery *query, Entry *entry)
 		mts_layout_bucket_range(layout, (MtsRange){start, last == MTS_TIME_MAX
 															  ? last
 															  : last + 1});
-	entry->first.next = descending ? entry->starts.from - 1 : entry->starts.to;
-	entry->first.has_next = true;
+	entry->first.next_time =
+		descending ? entry->starts.from - 1 : entry->starts.to;
+	entry->first.has_next_time = true;
 	entry->is_unclear =
 		entry->starts.from == MTS_TIME_MIN || entry->starts.to == MTS_TIME_MAX;
 }
@@ -178,7 +179,7 @@ make_terms(MtsFirstBuckets *buckets)
 	const MtsQuery *query = buckets->source->query;
 	bson_t *terms = mts_document_new();
 
-	if (query->nulls_come_first)
+	if (query->unsorted_come_first)
 		append_nulls(buckets, terms);
 	for (int i = 0; i < buckets->n && can_overlap(query); i++)
 	{

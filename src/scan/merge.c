@@ -8,6 +8,11 @@
  * soon as no unread bucket can have a lesser one.  Runs that outgrow work_mem
  * go to PostgreSQL's tuplesort.
  *
+ * To sort by a value of the points, MongoDB sorts buckets by the greatest
+ * value that each of them declares, or by the least.  The first rows are in
+ * the first buckets, so a query that wants few rows reads few buckets.  Those
+ * that do not declare it are read first, and hold all rows back.
+ *
  * An error is raised if buckets do not come in the order that the plan rests
  * on; rows are never returned in another order.
  */
@@ -18,6 +23,7 @@
 #include "utils/memutils.h"
 #include "utils/tuplesort.h"
 
+#include "driver/document.h"
 #include "scan/run.h"
 #include "scan/skip_scan.h"
 
@@ -43,6 +49,10 @@ struct MtsMerge
 	bool frontier_is_null;
 	MtsTime next_frontier; /* the frontier without the last bucket read */
 	bool is_at_end;        /* there are no unread buckets */
+
+	/* unread buckets have no row before this value; or none is known */
+	Datum extreme;
+	bool has_extreme;
 
 	/* of runs that have outgrown memory */
 	Tuplesortstate *sorter; /* or NULL */
@@ -84,6 +94,59 @@ limit_frontier(const MtsMerge *merge, MtsTime frontier, bool descending)
 	return descending ? Max(frontier, limit) : Min(frontier, limit);
 }
 
+/* Raise the error that a bucket has a value beyond its declared extreme. */
+static void
+report_extreme(const MtsMerge *merge)
+{
+	const MtsBucket *bucket = merge->scan->bucket;
+	const MtsSortKey *key = &merge->order->keys[0];
+	const MtsTable *table = bucket->table;
+
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
+		 errmsg("invalid bucket in MongoDB collection \"%s.%s\"",
+				table->database, bucket->collection->name),
+		 errdetail("Field \"%s\" is not the %s value of column \"%s\".",
+				   key->field, key->descending ? "greatest" : "least",
+				   table->layout.columns[key->column].name),
+		 errhint(
+			 "Find such buckets by mongo_ts_check().  To sort the rows in PostgreSQL, run SET mongo_ts_fdw.enable_preaggregates = off."),
+		 bucket->hides_values
+			 ? 0
+			 : errcontext("MongoDB collection \"%s.%s\", _id %s",
+						  table->database, bucket->collection->name,
+						  mts_document_id_shell(bucket->document))));
+}
+
+/*
+ * Move the frontier to the extreme of the last bucket read, which has become a
+ * run.  If it is not a value of the column, the frontier stays.
+ */
+static void
+move_extreme(MtsMerge *merge, const MtsRun *run)
+{
+	const MtsBucket *bucket = merge->scan->bucket;
+	const MtsRunColumn *column = &merge->run_order->columns[0];
+	MtsElement element;
+	MtsError error;
+	Datum value;
+	bool isnull;
+
+	if (bucket->source->is_unsorted ||
+		!mts_unfold_header_find(&bucket->unfold, merge->order->extreme,
+								&element) ||
+		!mts_from_bson_element(mts_bucket_converter(bucket, column->column),
+							   &element, &value, &isnull, &error) ||
+		isnull)
+		return;
+	if (run->n > 0 &&
+		mts_run_compare_column(column, &run->rows[0], value, false) < 0)
+		report_extreme(merge);
+	merge->extreme = value;
+	merge->has_extreme = true;
+}
+
 /* Move the frontier to the last bucket read, which has become a run. */
 static void
 move_frontier(MtsMerge *merge, const MtsRun *run)
@@ -97,6 +160,8 @@ move_frontier(MtsMerge *merge, const MtsRun *run)
 	bool descending = time->support.ssup_reverse;
 	MtsTime start;
 
+	if (merge->order->extreme)
+		move_extreme(merge, run);
 	if (time->column != layout->time_column)
 		return;
 	if (layout->time_kind == MTS_TIME_FLAT)
@@ -136,6 +201,19 @@ compare_time(const MtsMerge *merge, const MtsRunColumn *column,
 	return column->support.ssup_reverse ? -result : result;
 }
 
+/* Tell whether a row comes before what unread buckets declare. */
+static bool
+is_before_extreme(const MtsMerge *merge, const MtsRow *row)
+{
+	int result;
+
+	if (!merge->has_extreme)
+		return false;
+	result = mts_run_compare_column(&merge->run_order->columns[0], row,
+									merge->extreme, false);
+	return result < 0 || (result == 0 && merge->order->nkeys == 1);
+}
+
 /* Tell whether a row comes before all rows of unread buckets. */
 static bool
 is_first(const MtsMerge *merge, const MtsRow *row)
@@ -143,6 +221,8 @@ is_first(const MtsMerge *merge, const MtsRow *row)
 	const MtsBucket *bucket = merge->scan->bucket;
 	const MtsSortOrder *order = merge->order;
 
+	if (order->extreme && !merge->is_at_end)
+		return is_before_extreme(merge, row);
 	for (int i = order->nseries; i < order->nsorted && !merge->is_at_end; i++)
 	{
 		const MtsRunColumn *column = &merge->run_order->columns[i];
@@ -169,9 +249,9 @@ is_first(const MtsMerge *merge, const MtsRow *row)
 
 /* ---- Reading ------------------------------------------------------------ */
 
-/* Tell whether MongoDB sorts by a bound of the times, which alone differ. */
+/* Tell whether MongoDB sorts by a bound, and rows differ in that key alone. */
 static bool
-differ_in_time(const MtsMerge *merge, const MtsRow *a, const MtsRow *b)
+differ_in_bound(const MtsMerge *merge, const MtsRow *a, const MtsRow *b)
 {
 	if (!merge->order->is_by_bound)
 		return false;
@@ -188,9 +268,9 @@ differ_in_time(const MtsMerge *merge, const MtsRow *a, const MtsRow *b)
 
 /*
  * Raise an error if rows of a run belong before the last row returned.  Rows
- * of buckets sorted by a bound are skipped if only their times are to blame:
- * points can be added to a bucket after MongoDB has sorted it, as if it had
- * been read before.
+ * of buckets sorted by a bound are skipped if that alone is to blame: points
+ * can be added to a bucket after MongoDB has sorted it, as if it had been read
+ * before.
  */
 static void
 check_order(const MtsMerge *merge, MtsRun *run)
@@ -202,8 +282,8 @@ check_order(const MtsMerge *merge, MtsRun *run)
 		   mts_run_compare(merge->run_order, &current->rows[current->next - 1],
 						   &run->rows[run->next]) > 0)
 	{
-		if (!differ_in_time(merge, &current->rows[current->next - 1],
-							&run->rows[run->next]))
+		if (!differ_in_bound(merge, &current->rows[current->next - 1],
+							 &run->rows[run->next]))
 			ereport(
 				ERROR,
 				(errcode(ERRCODE_FDW_ERROR),
@@ -463,6 +543,7 @@ clear(MtsMerge *merge)
 	merge->current = merge->greatest = NULL;
 	merge->frontier_is_null = false;
 	merge->is_at_end = false;
+	merge->has_extreme = false;
 }
 
 /*

@@ -28,7 +28,6 @@
 #include "core/query/winning_plan.h"
 #include "driver/attempt.h"
 #include "driver/document.h"
-#include "scan/rolling.h"
 
 #define SHARES_PER_PROCESS 4
 #define SAMPLED_IDS_PER_SHARE 16
@@ -39,8 +38,9 @@
  */
 struct MtsShares
 {
-	pg_atomic_uint32 next; /* the next part to claim */
-	uint32 size;           /* of the BSON */
+	pg_atomic_uint32 next_unclaimed; /* comes first: the source knows only
+									  * this; see mts_parallel_detach() */
+	uint32 size;                     /* of the BSON */
 	uint64 time; /* that all processes read; 0 for the latest buckets */
 
 	/* an MtsCounters: the sums of the workers that have ended */
@@ -271,7 +271,7 @@ divide_all(MtsBucketSource *source, int n)
 			((const MtsPart *) lfirst(lc))->collection;
 
 		divide(source, collection,
-			   mts_rolling_is_wanted(source->query, collection)
+			   mts_part_is_wanted(source->query, collection)
 				   ? n / list_length(source->parts)
 				   : 1,
 			   shares);
@@ -369,7 +369,7 @@ void
 mts_parallel_share(MtsBucketSource *source, const bson_t *shares,
 				   MtsShares *shared)
 {
-	pg_atomic_init_u32(&shared->next, 0);
+	pg_atomic_init_u32(&shared->next_unclaimed, 0);
 	for (int i = 0; i < NCOUNTERS; i++)
 		pg_atomic_init_u64(&shared->counters[i], 0);
 	shared->size = shares->len;
@@ -391,8 +391,8 @@ mts_parallel_attach(MtsBucketSource *source, MtsShares *shared)
 		mts_source_read_snapshot(source, NULL);
 	else if (IsParallelWorker() && source->snapshot)
 		mts_snapshot_set_time(source->snapshot, shared->time);
-	mts_source_read_shares(source, read_shares(source->table, shared),
-						   &shared->next);
+	mts_source_read_parts(source, read_shares(source->table, shared),
+						  &shared->next_unclaimed);
 	MemoryContextSwitchTo(old);
 }
 
@@ -400,7 +400,7 @@ mts_parallel_attach(MtsBucketSource *source, MtsShares *shared)
 void
 mts_parallel_restart(MtsShares *shared)
 {
-	pg_atomic_write_u32(&shared->next, 0);
+	pg_atomic_write_u32(&shared->next_unclaimed, 0);
 }
 
 /*
@@ -415,7 +415,7 @@ void
 mts_parallel_detach(MtsBucketSource *source)
 {
 	int64 *counters = (int64 *) source->counters;
-	MtsShares *shared = (MtsShares *) source->shared;
+	MtsShares *shared = (MtsShares *) source->next_unclaimed;
 
 	if (!shared)
 		return;
@@ -424,5 +424,5 @@ mts_parallel_detach(MtsBucketSource *source)
 			pg_atomic_fetch_add_u64(&shared->counters[i], counters[i]);
 		else
 			counters[i] += pg_atomic_read_u64(&shared->counters[i]);
-	mts_source_read_shares(source, NIL, NULL);
+	mts_source_read_parts(source, NIL, NULL);
 }

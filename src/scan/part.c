@@ -1,14 +1,123 @@
 /*
  * part.c
- *		Derive the parts in which a query is read from others.
+ *		Choose the parts in which a query is read.
  *
- * A part is a value, and a query is read in a List of parts.  rolling.c makes
- * one for each collection, and parallel.c one for each share of a process.
- * The functions of this file replace them by parts with more conditions.
+ * A part is a value, and a query is read in a List of parts.  A table has a
+ * part for each of its collections or, in a parallel scan, one for each share
+ * of a process (parallel.c).  A query reads those whose period overlaps a
+ * wanted range of time, one after the other, in ascending or descending order
+ * of time.  A table without a rolling set has one collection, which is read
+ * whatever the wanted times are.
+ *
+ * The chosen parts can be replaced by parts with more conditions: those of a
+ * series, or those that have nulls first.
  */
 #include "scan/part.h"
 
 #include "driver/document.h"
+#include "scan/bucket.h"
+
+/* ---- Parts of a table --------------------------------------------------- */
+
+/* mts_part_of_collections: make a part of each collection, in their order. */
+List *
+mts_part_of_collections(const MtsCollections *collections)
+{
+	List *parts = NIL;
+
+	for (int i = 0; i < collections->n; i++)
+	{
+		MtsPart *part = palloc0(sizeof(MtsPart));
+
+		part->collection = &collections->items[i];
+		parts = lappend(parts, part);
+	}
+	return parts;
+}
+
+/* mts_part_is_wanted: tell whether a collection can have wanted points. */
+bool
+mts_part_is_wanted(const MtsQuery *query, const MtsCollection *collection)
+{
+	const MtsRange *held = &collection->period.instants;
+
+	if (!query->table->rolling_name)
+		return true;
+	for (int i = 0; i < query->ranges.n; i++)
+	{
+		MtsRange wanted = mts_layout_bucket_range(&query->table->layout,
+												  query->ranges.items[i]);
+
+		if (wanted.from < held->to && held->from < wanted.to)
+			return true;
+	}
+	return false;
+}
+
+/* Tell whether the latest collections are read first. */
+static bool
+is_backward(const MtsQuery *query)
+{
+	return query->order && query->order->keys[0].descending;
+}
+
+/*
+ * mts_part_choose
+ *		Choose those parts of a table that a query reads, in the order of
+ *		reading.
+ */
+List *
+mts_part_choose(List *parts, const MtsQuery *query)
+{
+	List *chosen = NIL;
+	ListCell *lc;
+
+	foreach (lc, parts)
+	{
+		MtsPart *part = palloc(sizeof(MtsPart));
+
+		*part = *(const MtsPart *) lfirst(lc);
+		if (query->order)
+			part->limit = query->initial_batch_size;
+		if (mts_part_is_wanted(query, part->collection))
+			chosen = is_backward(query) ? lcons(part, chosen)
+										: lappend(chosen, part);
+	}
+	return chosen;
+}
+
+/*
+ * mts_part_limit
+ *		Find the limit of the times in unread collections: they have no points
+ *		before it or, in descending order, after it.
+ *
+ * next is the part that is read next; NULL for none.
+ *
+ * Returns false where the time of the last bucket read is the limit: all
+ * chosen collections have been read, or the unread ones can only continue
+ * after it.  They can hold earlier points (later ones in descending order) if
+ * buckets are sorted by another bound, or if the clocks of their zone go back.
+ */
+bool
+mts_part_limit(const MtsQuery *query, const MtsPart *next, MtsTime *limit)
+{
+	const MtsLayout *layout = &query->table->layout;
+	bool backward = is_backward(query);
+	bool has_bound = layout->time_kind == MTS_TIME_POINT &&
+					 (backward ? layout->last : layout->first).is_set;
+
+	if (!next || !query->table->rolling_name ||
+		(!has_bound && !layout->clock.to_local))
+		return false;
+	*limit =
+		backward
+			? mts_bucket_last_time(layout,
+								   next->collection->period.instants.to - 1)
+			: next->collection->period.instants.from;
+	return true;
+}
+
+/* ---- Parts with more conditions ----------------------------------------- */
 
 /* Copy a part, with an array of terms in addition. */
 static MtsPart *
@@ -48,29 +157,34 @@ mts_part_of_series(List *parts, const bson_t *terms,
 }
 
 /*
- * mts_part_nulls_first
- *		Divide parts so that documents without a time come before all others.
+ * mts_part_unsorted_first
+ *		Divide parts so that documents without a time, or without extremes,
+ *		come before all others.
+ *
+ * The first bucket of a series comes before all.  These documents are read
+ * without a limit: windows end where the time changes.
  */
 List *
-mts_part_nulls_first(List *parts, const MtsQuery *query)
+mts_part_unsorted_first(List *parts, const MtsQuery *query)
 {
-	List *nulls = NIL;
+	List *unsorted = NIL;
 	List *others = NIL;
 	ListCell *lc;
 
 	foreach (lc, parts)
 	{
-		MtsPart *null =
-			restrict_part(lfirst(lc), mts_query_time_terms(query, true));
+		MtsPart *first =
+			restrict_part(lfirst(lc), mts_query_sorted_terms(query, false));
 		MtsPart *other =
-			restrict_part(lfirst(lc), mts_query_time_terms(query, false));
+			restrict_part(lfirst(lc), mts_query_sorted_terms(query, true));
 
-		null->limit = 0;
+		first->limit = 0;
+		first->is_unsorted = true;
 		other->first = NULL;
-		nulls = lappend(nulls, null);
+		unsorted = lappend(unsorted, first);
 		others = lappend(others, other);
 	}
-	return list_concat(nulls, others);
+	return list_concat(unsorted, others);
 }
 
 /* mts_part_names: list the names of the parts' collections, each once. */

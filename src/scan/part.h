@@ -14,8 +14,8 @@
 typedef struct MtsFirstBucket
 {
 	bson_t *bucket;
-	bool has_next; /* next is known */
-	MtsTime next;  /* the time of the next bucket is this or comes after it */
+	bool has_next_time; /* next_time is known */
+	MtsTime next_time;  /* the next bucket's time is this or comes after it */
 } MtsFirstBucket;
 
 /* Buckets of a collection that match a query.  A part is never changed. */
@@ -26,11 +26,18 @@ typedef struct MtsPart
 								  * query's filter; or NULL */
 	const MtsFirstBucket *first; /* or NULL */
 	int limit;                   /* so many may suffice; 0 to read all */
+	bool is_unsorted; /* its documents come before those of sorted parts */
 } MtsPart;
 
+extern List *mts_part_of_collections(const MtsCollections *collections);
+extern bool mts_part_is_wanted(const MtsQuery *query,
+							   const MtsCollection *collection);
+extern List *mts_part_choose(List *parts, const MtsQuery *query);
+extern bool mts_part_limit(const MtsQuery *query, const MtsPart *next,
+						   MtsTime *limit);
 extern List *mts_part_of_series(List *parts, const bson_t *terms,
 								const MtsFirstBucket *first);
-extern List *mts_part_nulls_first(List *parts, const MtsQuery *query);
+extern List *mts_part_unsorted_first(List *parts, const MtsQuery *query);
 extern List *mts_part_names(List *parts);
 
 #endif /* MTS_PART_H */

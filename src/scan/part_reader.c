@@ -72,6 +72,8 @@ send_query(MtsPartReader *reader)
 	MtsFind find = mts_source_find(reader->source->query);
 
 	find.filter = reader->filter;
+	if (reader->part->is_unsorted)
+		find.sort = NULL;
 	find.limit = reader->window.limit;
 	if (find.limit > 0)
 		find.first_batch = find.limit;
@@ -392,8 +394,8 @@ mts_part_reader_next_time(const MtsPartReader *reader, MtsTime *t)
 
 	if (reader->state == AT_FIRST)
 	{
-		*t = reader->part->first->next;
-		return reader->part->first->has_next;
+		*t = reader->part->first->next_time;
+		return reader->part->first->has_next_time;
 	}
 	*t = window->time;
 	return reader->state == IN_WINDOW && window->nready == 0 &&

@@ -18,6 +18,7 @@
 #include "driver/document.h"
 #include "pushdown/qual.h"
 #include "scan/count.h"
+#include "table/type.h"
 
 /* A query for all points of all buckets */
 static MtsQuery *
@@ -52,17 +53,23 @@ intersect_ranges(MtsQuery *query, const MtsRanges *ranges)
 	query->ranges = both;
 }
 
-/* Join the quals into one condition on points, and set the ranges. */
+/* Join the conditions into one on points, and set the ranges. */
 static MtsFilter *
-evaluate_quals(MtsQuery *query, List *quals, ExprContext *econtext)
+evaluate_quals(MtsQuery *query, const MtsQuerySpec *spec,
+			   ExprContext *econtext)
 {
 	MtsFilter *all = palloc0(sizeof(MtsFilter));
 	MtsFilter *times;
 	ListCell *lc;
 
 	all->kind = MTS_FILTER_AND;
-	all->args = palloc((list_length(quals) + 1) * sizeof(MtsFilter *));
-	foreach (lc, quals)
+	all->args = palloc((list_length(spec->quals) + 1) * sizeof(MtsFilter *));
+	if (spec->times)
+	{
+		intersect_ranges(query, spec->times);
+		query->accepts_null_time = false;
+	}
+	foreach (lc, spec->quals)
 	{
 		MtsFilter *one = mts_qual_evaluate(query->table, lfirst(lc), econtext);
 
@@ -109,12 +116,23 @@ makes_headers(MtsQuery *query, const MtsQuerySpec *spec)
 	return false;
 }
 
+/* Build the projection of points; see mts_projection_build(). */
+static bool
+project_points(const MtsQuery *query, MtsProjectionScope scope,
+			   bson_t *projection)
+{
+	bool has_slots = mts_projection_build(&query->table->layout, query->needed,
+										  &query->ranges, scope, projection);
+
+	if (query->order && query->order->extreme && !bson_empty(projection))
+		mts_projection_add(projection, query->order->extreme);
+	return has_slots;
+}
+
 /* Choose what is read of each bucket, and build the projection. */
 static void
 choose_content(MtsQuery *query, const MtsQuerySpec *spec)
 {
-	const MtsLayout *layout = &query->table->layout;
-
 	/* filters match exactly the wanted times, unless they join ranges */
 	if (spec->counts_rows && query->ranges.n <= MTS_MAX_RANGES)
 		query->group =
@@ -123,22 +141,25 @@ choose_content(MtsQuery *query, const MtsQuerySpec *spec)
 		query->content = MTS_CONTENT_COUNT;
 	else if (makes_headers(query, spec))
 		query->content = MTS_CONTENT_HEADERS;
-	else if (mts_projection_build(layout, query->needed, &query->ranges,
-								  MTS_PROJECT_SLOTS, query->projection))
+	else if (project_points(query, MTS_PROJECT_SLOTS, query->projection))
 		query->content = MTS_CONTENT_SLOTS;
 }
 
 /*
- * Tell whether rows without a time come before those that MongoDB sorts by
- * their times, descending.
+ * Tell whether some documents come before those that MongoDB sorts: those
+ * without a time, if the others are sorted by it, descending; and those whose
+ * extremes do not tell which values they have, if the others are sorted by
+ * these.
  */
 static bool
-nulls_come_first(const MtsQuery *query)
+unsorted_come_first(const MtsQuery *query)
 {
 	const MtsSortOrder *order = query->order;
 	const MtsLayout *layout = &query->table->layout;
 	const MtsSortKey *key;
 
+	if (order && order->extreme)
+		return true;
 	if (!order || layout->time_kind != MTS_TIME_FLAT ||
 		!query->accepts_null_time || order->nsorted != order->nseries + 1)
 		return false;
@@ -153,15 +174,15 @@ mts_query_make(MtsTable *table, const MtsQuerySpec *spec,
 			   ExprContext *econtext)
 {
 	MtsQuery *query = new_query(table, spec);
-	MtsFilter *condition = evaluate_quals(query, spec->quals, econtext);
+	MtsFilter *condition = evaluate_quals(query, spec, econtext);
 
 	query->is_possible = mts_filter_build(&table->layout, condition,
 										  table->filter, query->filter);
-	choose_content(query, spec);
 	query->order = spec->order;
+	choose_content(query, spec);
 	if (query->order)
 		mts_sort_order_append_sort(query->order, query->sort);
-	query->nulls_come_first = nulls_come_first(query);
+	query->unsorted_come_first = unsorted_come_first(query);
 	return query;
 }
 
@@ -189,8 +210,7 @@ mts_query_whole_projection(const MtsQuery *query)
 {
 	bson_t *projection = mts_document_new();
 
-	mts_projection_build(&query->table->layout, query->needed, &query->ranges,
-						 MTS_PROJECT_CONTAINERS, projection);
+	(void) project_points(query, MTS_PROJECT_CONTAINERS, projection);
 	return projection;
 }
 
@@ -233,18 +253,29 @@ mts_query_restrict(const bson_t *filter, const bson_t *terms)
 }
 
 /*
- * mts_query_time_terms
- *		Make the terms of the documents that have no time, or have one, where
- *		those without come first.
+ * mts_query_sorted_terms
+ *		Make the terms of the documents that MongoDB sorts, or of those that
+ *		come before them, where there are some.
  */
 bson_t *
-mts_query_time_terms(const MtsQuery *query, bool is_null)
+mts_query_sorted_terms(const MtsQuery *query, bool are_sorted)
 {
 	const MtsSortOrder *order = query->order;
+	const MtsSortKey *key = &order->keys[order->nseries];
+	const MtsTable *table = query->table;
+	bson_t *bounds;
 
-	return mts_document_make(is_null ? "{0: {%s: null}}"
-									 : "{0: {%s: {$ne: null}}}",
-							 order->keys[order->nseries].field);
+	if (!order->extreme)
+		return mts_document_make(are_sorted ? "{0: {%s: {$ne: null}}}"
+											: "{0: {%s: null}}",
+								 key->field);
+	bounds = mts_document_new();
+	mts_filter_bounds(&table->layout, &table->layout.columns[key->column],
+					  mts_type_key_name(
+						  table->attributes[key->column].key_type),
+					  bounds);
+	return mts_document_make(are_sorted ? "{0: %o}" : "{0: {$nor: [%o]}}",
+							 bounds);
 }
 
 /* Tell whether a filter requires one value of a field. */

@@ -30,15 +30,16 @@ typedef struct MtsQuery
 	MtsContent content;
 	bool is_possible; /* false if no bucket can match */
 	bson_t *filter;
-	bson_t *projection;        /* empty for whole documents */
-	bson_t *sort;              /* empty without an order */
-	bson_t *group;             /* the stage that counts; or NULL */
-	const MtsSortOrder *order; /* of the rows; or NULL */
-	bool nulls_come_first;     /* rows without a time, in a descending order */
-	MtsRanges ranges;          /* of the wanted points */
-	bool accepts_null_time;    /* points without a time are wanted, too */
-	int initial_batch_size;    /* in buckets */
-	bool on_primary;           /* rows are read in order to change them */
+	bson_t *projection;          /* empty for whole documents */
+	bson_t *sort;                /* empty without an order */
+	bson_t *group;               /* the stage that counts; or NULL */
+	const MtsSortOrder *order;   /* of the rows; or NULL */
+	bool unsorted_come_first;    /* documents without a time, in a descending
+								* order, or without usable extremes */
+	MtsRanges ranges;            /* of the wanted points */
+	bool accepts_null_time;      /* points without a time are wanted, too */
+	int initial_batch_size;      /* in buckets */
+	bool on_primary;             /* rows are read in order to change them */
 	const char *headers_problem; /* see MtsQuerySpec */
 } MtsQuery;
 
@@ -47,6 +48,7 @@ typedef struct MtsQuerySpec
 {
 	bool *needed;              /* by column of the layout */
 	List *quals;               /* of MtsQual: the pushed conditions */
+	const MtsRanges *times;    /* only these are wanted; or NULL */
 	const MtsSortOrder *order; /* or NULL */
 	int initial_batch_size;    /* 0 for the table's fetch_size */
 	bool on_primary;
@@ -64,7 +66,7 @@ extern MtsQuery *mts_query_of_filter(MtsTable *table, const MtsQuerySpec *spec,
 extern MtsQuery *mts_query_of_ids(const MtsQuery *query, const bson_t *ids);
 extern bson_t *mts_query_whole_projection(const MtsQuery *query);
 extern bson_t *mts_query_restrict(const bson_t *filter, const bson_t *terms);
-extern bson_t *mts_query_time_terms(const MtsQuery *query, bool is_null);
+extern bson_t *mts_query_sorted_terms(const MtsQuery *query, bool are_sorted);
 extern bool mts_query_fixes_keys(const MtsTable *table, const bson_t *filter);
 
 #endif /* MTS_QUERY_H */

@@ -92,6 +92,13 @@ mts_scan_new(MtsTable *table, Oid userid, List *attnums, ExprContext *econtext)
 					find_needed(table, attnums), econtext, row_ids);
 }
 
+/* Tell whether a plan is executed, not only explained. */
+static bool
+is_executed(const ForeignScanState *node)
+{
+	return (node->ss.ps.state->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0;
+}
+
 /*
  * mts_scan_beside
  *		Prepare to read other buckets for a scan: the same attributes, counted
@@ -102,6 +109,35 @@ mts_scan_beside(const MtsScan *scan)
 {
 	return new_scan(mts_source_beside(scan->source), scan->spec.needed,
 					scan->econtext, NULL);
+}
+
+/*
+ * mts_scan_for_plan
+ *		Prepare to read attributes of a table for a plan, by these clauses on
+ *		the relation varno.
+ */
+MtsScan *
+mts_scan_for_plan(ForeignScanState *node, MtsTable *table, Oid userid,
+				  List *attnums, Index varno, List *clauses,
+				  ExprContext *econtext)
+{
+	MtsScan *scan = mts_scan_new(table, userid, attnums, econtext);
+	ListCell *lc;
+
+	foreach (lc, clauses)
+	{
+		MtsQual *qual = mts_shippable_clause(table, varno, lfirst(lc));
+
+		if (!qual)
+			elog(ERROR, "a clause of the plan cannot be pushed down");
+		mts_qual_init(qual, &node->ss.ps);
+		scan->spec.quals = lappend(scan->spec.quals, qual);
+	}
+	if (is_executed(node) && table->is_consistent)
+		mts_source_read_snapshot(
+			scan->source,
+			mts_snapshot_of(table->serverid, node->ss.ps.state->es_snapshot));
+	return scan;
 }
 
 /*
@@ -116,30 +152,16 @@ mts_scan_of_plan(ForeignScanState *node, Relation relation, Index varno,
 	Oid userid =
 		OidIsValid(mts_scan_user(node)) ? mts_scan_user(node) : GetUserId();
 	List *native = list_nth(plan->fdw_private, MTS_PRIVATE_NATIVE);
-	bool is_executed =
-		(node->ss.ps.state->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0;
 	MtsScan *scan =
-		mts_scan_new(mts_native_open_planned(relation, userid, native,
-											 is_executed),
-					 userid, list_nth(plan->fdw_private, MTS_PRIVATE_NEEDED),
-					 econtext);
-	ListCell *lc;
+		mts_scan_for_plan(node,
+						  mts_native_open_planned(relation, userid, native,
+												  is_executed(node)),
+						  userid,
+						  list_nth(plan->fdw_private, MTS_PRIVATE_NEEDED),
+						  varno, clauses, econtext);
 
-	foreach (lc, clauses)
-	{
-		MtsQual *qual = mts_shippable_clause(scan->table, varno, lfirst(lc));
-
-		if (!qual)
-			elog(ERROR, "a clause of the plan cannot be pushed down");
-		mts_qual_init(qual, &node->ss.ps);
-		scan->spec.quals = lappend(scan->spec.quals, qual);
-	}
-	if (is_executed && scan->table->is_consistent)
-		mts_source_read_snapshot(
-			scan->source, mts_snapshot_of(scan->table->serverid,
-										  node->ss.ps.state->es_snapshot));
 	scan->warns_of_typos =
-		is_executed && !scan->spec.on_primary && !IsParallelWorker();
+		is_executed(node) && !scan->spec.on_primary && !IsParallelWorker();
 	/* workers read other documents */
 	for (int i = 0;
 		 i < scan->bucket->noutputs && node->ss.ps.plan->parallel_aware; i++)
@@ -163,29 +185,48 @@ mts_scan_of_node(ForeignScanState *node)
 
 /* ---- What is read ------------------------------------------------------- */
 
-/* Read only a collection. */
+/* Read only a collection, which the caller keeps. */
 static void
 read_only(MtsScan *scan, const MtsCollection *collection)
 {
-	MtsPart *part = palloc0(sizeof(MtsPart));
+	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(scan));
+	List *parts = scan->source->own_parts;
 
-	part->collection = collection;
-	mts_source_read_shares(scan->source, list_make1(part), NULL);
+	scan->only.collection = collection;
+	mts_source_read_parts(scan->source,
+						  parts ? parts : list_make1(&scan->only), NULL);
+	MemoryContextSwitchTo(old);
+}
+
+/* Find a collection of a rolling set, which lives as long as the scan. */
+static const MtsCollection *
+find_collection(MtsScan *scan, const char *name)
+{
+	MemoryContext old;
+	ListCell *lc;
+
+	foreach (lc, scan->named)
+		if (strcmp(((const MtsCollection *) lfirst(lc))->name, name) == 0)
+			return lfirst(lc);
+	old = MemoryContextSwitchTo(GetMemoryChunkContext(scan));
+	scan->named =
+		lappend(scan->named,
+				(void *) mts_collections_named(scan->table, pstrdup(name)));
+	MemoryContextSwitchTo(old);
+	return llast(scan->named);
 }
 
 /* mts_scan_set_collection: read only this collection of a rolling set. */
 void
 mts_scan_set_collection(MtsScan *scan, const char *name)
 {
-	List *names = mts_part_names(scan->source->shares);
-	MemoryContext old;
+	const MtsCollection *collection;
 
-	if (!scan->table->rolling_name ||
-		(names && strcmp(linitial(names), name) == 0))
+	if (!scan->table->rolling_name)
 		return;
-	old = MemoryContextSwitchTo(GetMemoryChunkContext(scan));
-	read_only(scan, mts_collections_named(scan->table, pstrdup(name)));
-	MemoryContextSwitchTo(old);
+	collection = find_collection(scan, name);
+	if (collection != scan->only.collection)
+		read_only(scan, collection);
 }
 
 static void
@@ -213,7 +254,7 @@ mts_scan_set_filter(MtsScan *scan, const bson_t *filter)
 	/* the scan of the statement has warned already */
 	scan->bucket->has_warned = true;
 	/* the changes are found by their slots */
-	scan->bucket->next_batch = MTS_BATCH_NONE;
+	scan->bucket->next_batch = NULL;
 }
 
 /*
@@ -299,7 +340,7 @@ mts_scan_restart(MtsScan *scan)
 	MtsCounters *counters = scan->counters;
 	MtsCounters cost = *counters;
 
-	mts_source_begin(scan->source, NULL);
+	mts_source_stop(scan->source);
 	forget_query(scan);
 	*counters = scan->counters_before;
 	counters->buckets = cost.buckets;

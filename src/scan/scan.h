@@ -28,12 +28,17 @@ typedef struct MtsScan
 	bool in_bucket;      /* the bucket may have more rows */
 	bool warns_of_typos; /* at its end */
 	bson_t *shares;      /* of the processes of a parallel scan; or NULL */
+	MtsPart only;        /* the only part that is read, if one is set */
+	List *named;         /* of MtsCollection: those that were set by name */
 	MtsCounters counters_before; /* this execution began */
 } MtsScan;
 
 extern MtsScan *mts_scan_new(MtsTable *table, Oid userid, List *attnums,
 							 ExprContext *econtext);
 extern MtsScan *mts_scan_beside(const MtsScan *scan);
+extern MtsScan *mts_scan_for_plan(ForeignScanState *node, MtsTable *table,
+								  Oid userid, List *attnums, Index varno,
+								  List *clauses, ExprContext *econtext);
 extern MtsScan *mts_scan_of_plan(ForeignScanState *node, Relation relation,
 								 Index varno, List *clauses,
 								 ExprContext *econtext);

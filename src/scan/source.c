@@ -4,10 +4,9 @@
  *
  * A query is read in parts, each a collection and terms that its buckets
  * satisfy besides the query's filter.  The parts of a table are its
- * collections (rolling.c), or the shares of a parallel scan (parallel.c).  The
- * query reads some of these, which it may restrict to a series (skip_scan.c)
- * or divide (part.c).  A process claims one part after the other, and reads it
- * (part_reader.c).
+ * collections, or the shares of a parallel scan (parallel.c).  The query reads
+ * some of these (part.c), which it may restrict to a series (skip_scan.c).  A
+ * process claims one part after the other, and reads it (part_reader.c).
  *
  * This file also makes the other commands that read a table's collections.  It
  * does not look into buckets.
@@ -21,7 +20,6 @@
 #include "driver/document.h"
 #include "driver/xact.h"
 #include "scan/part_reader.h"
-#include "scan/rolling.h"
 
 /* The first batch has about as many bytes, and at least as many buckets. */
 #define FIRST_BYTES (2.0 * 1024 * 1024)
@@ -94,23 +92,23 @@ connection_of(const MtsBucketSource *source)
 /* ---- Parts -------------------------------------------------------------- */
 
 /*
- * mts_source_read_shares
+ * mts_source_read_parts
  *		Read parts of the table in place of its collections; NIL to read these
  *		again.
  *
- * If shared is not NULL, the processes that share it divide the parts of a
- * query among themselves.  The caller keeps all alive.
+ * If next_unclaimed is not NULL, the processes that share it divide the parts
+ * of a query among themselves.  The caller keeps all alive.
  */
 void
-mts_source_read_shares(MtsBucketSource *source, List *shares,
-					   pg_atomic_uint32 *shared)
+mts_source_read_parts(MtsBucketSource *source, List *parts,
+					  pg_atomic_uint32 *next_unclaimed)
 {
 	const MtsQuery *query = source->query;
 
 	mts_source_reset(source);
 	source->query = query;
-	source->shares = shares;
-	source->shared = shared;
+	source->own_parts = parts;
+	source->next_unclaimed = next_unclaimed;
 }
 
 /* List the table's collections; false if may_fail and the server is slow. */
@@ -128,7 +126,7 @@ list_all(MtsBucketSource *source, bool may_fail)
 	{
 		/* otherwise the connection may be gone */
 		source->counters->round_trips += connection->round_trips - before;
-		source->collections = mts_rolling_parts(collections);
+		source->collections = mts_part_of_collections(collections);
 	}
 	MemoryContextSwitchTo(old);
 	return source->has_collections;
@@ -141,13 +139,13 @@ choose_parts(MtsBucketSource *source, const bson_t *terms,
 {
 	const MtsQuery *query = source->query;
 
-	source->parts = mts_rolling_choose(source->shares ? source->shares
+	source->parts = mts_part_choose(source->own_parts ? source->own_parts
 													  : source->collections,
-									   query);
+									query);
 	if (terms)
 		source->parts = mts_part_of_series(source->parts, terms, first);
-	if (query->nulls_come_first)
-		source->parts = mts_part_nulls_first(source->parts, query);
+	if (query->unsorted_come_first)
+		source->parts = mts_part_unsorted_first(source->parts, query);
 	source->has_chosen = true;
 }
 
@@ -165,7 +163,7 @@ mts_source_list_parts(MtsBucketSource *source, bool may_fail)
 {
 	MemoryContext old;
 
-	if (!source->shares && !source->has_collections &&
+	if (!source->own_parts && !source->has_collections &&
 		!list_all(source, may_fail))
 		return false;
 	if (source->query && !source->has_chosen)
@@ -196,31 +194,39 @@ mts_source_read_names(const MtsBucketSource *source)
 	return mts_part_names(read);
 }
 
+/*
+ * mts_source_stop
+ *		Stop reading.
+ *
+ * What this process has claimed in this execution remains its own: if it
+ * begins again, it reads these parts first, as no other process does.
+ */
+void
+mts_source_stop(MtsBucketSource *source)
+{
+	mts_part_reader_close(source->reader);
+	source->pushed_back = NULL;
+	source->awaited = NULL;
+	source->query = NULL;
+	source->has_chosen = false;
+	source->nbegun = 0;
+}
+
 /* mts_source_reset: stop reading.  Another execution may follow. */
 void
 mts_source_reset(MtsBucketSource *source)
 {
-	mts_source_begin(source, NULL);
+	mts_source_stop(source);
 	list_free(source->claimed);
 	source->claimed = NIL;
 }
 
-/*
- * mts_source_begin
- *		Begin to read the buckets of a query; with NULL, stop reading.
- *
- * The parts that this process has read in this execution come first: in a
- * parallel scan, other processes do not read them.
- */
+/* mts_source_begin: begin to read the buckets of a query. */
 void
 mts_source_begin(MtsBucketSource *source, const MtsQuery *query)
 {
-	mts_part_reader_close(source->reader);
-	source->returned = NULL;
-	source->awaited = NULL;
+	mts_source_stop(source);
 	source->query = query;
-	source->has_chosen = false;
-	source->next = 0;
 }
 
 /*
@@ -251,9 +257,10 @@ claim(MtsBucketSource *source)
 	MemoryContext old;
 
 	/* the first comparison keeps the number from wrapping around */
-	if (source->shared && pg_atomic_read_u32(source->shared) < n)
-		part = pg_atomic_fetch_add_u32(source->shared, 1);
-	else if (source->shared)
+	if (source->next_unclaimed &&
+		pg_atomic_read_u32(source->next_unclaimed) < n)
+		part = pg_atomic_fetch_add_u32(source->next_unclaimed, 1);
+	else if (source->next_unclaimed)
 		part = n;
 	if (part >= n)
 		return false;
@@ -271,13 +278,14 @@ begin_next_part(MtsBucketSource *source, double sample)
 	MemoryContext old;
 
 	(void) mts_source_list_parts(source, false);
-	if (source->next == list_length(source->claimed) && !claim(source))
+	if (source->nbegun == list_length(source->claimed) && !claim(source))
 		return false;
-	part =
-		list_nth(source->parts, list_nth_int(source->claimed, source->next++));
+	part = list_nth(source->parts,
+					list_nth_int(source->claimed, source->nbegun++));
 	mts_part_reader_begin(source->reader, part, sample);
 	source->collection = part->collection;
-	if (!source->shares)
+	source->is_unsorted = part->is_unsorted;
+	if (!source->own_parts)
 	{
 		old = MemoryContextSwitchTo(GetMemoryChunkContext(source));
 		source->read =
@@ -310,10 +318,10 @@ mts_source_begin_sample(MtsBucketSource *source, double size)
 const bson_t *
 mts_source_next(MtsBucketSource *source)
 {
-	const bson_t *bucket = source->returned;
+	const bson_t *bucket = source->pushed_back;
 
 	CHECK_FOR_INTERRUPTS();
-	source->returned = NULL;
+	source->pushed_back = NULL;
 	source->awaited = NULL;
 	while (!bucket)
 	{
@@ -328,11 +336,11 @@ mts_source_next(MtsBucketSource *source)
 	return bucket;
 }
 
-/* mts_source_return: let the bucket that was read last be the next one. */
+/* mts_source_push_back: let the bucket that was read last be read again. */
 void
-mts_source_return(MtsBucketSource *source, const bson_t *bucket)
+mts_source_push_back(MtsBucketSource *source, const bson_t *bucket)
 {
-	source->returned = bucket;
+	source->pushed_back = bucket;
 }
 
 /*
@@ -349,16 +357,18 @@ mts_source_next_time(const MtsBucketSource *source, MtsTime *t)
 /*
  * mts_source_next_limit
  *		Find the limit of the times in the parts that have not been begun; see
- *		mts_rolling_limit().
+ *		mts_part_limit().
+ *
+ * The caller reads in order, so no other process has claimed parts.
  */
 bool
 mts_source_next_limit(const MtsBucketSource *source, MtsTime *limit)
 {
 	const MtsPart *next = NULL;
 
-	if (source->next < list_length(source->parts))
-		next = list_nth(source->parts, source->next);
-	return mts_rolling_limit(source->query, next, limit);
+	if (source->nbegun < list_length(source->parts))
+		next = list_nth(source->parts, source->nbegun);
+	return mts_part_limit(source->query, next, limit);
 }
 
 /* ---- Commands ----------------------------------------------------------- */

@@ -15,11 +15,12 @@
 typedef enum MtsWay
 {
 	MTS_WAY_COUNT,
+	MTS_WAY_ROLLUPS,
 	MTS_WAY_PREAGGREGATES,
 	MTS_WAY_COLUMNS,
 	MTS_WAY_POINTS
 } MtsWay;
-#define MTS_NWAYS 4
+#define MTS_NWAYS 5
 
 /* What EXPLAIN ANALYZE shows; only int64, which parallel.c adds up */
 typedef struct MtsCounters
@@ -35,7 +36,8 @@ typedef struct MtsCounters
 
 	/* of a partial aggregate */
 	int64 removed;             /* points that local conditions removed */
-	int64 answered[MTS_NWAYS]; /* buckets, by way; a count is one */
+	int64 answered[MTS_NWAYS]; /* buckets, by way; a count is one, and so
+								* is the row of a roll-up */
 } MtsCounters;
 
 typedef struct MtsPartReader MtsPartReader;
@@ -50,10 +52,11 @@ typedef struct MtsBucketSource
 
 	/* the parts of the table */
 	bool has_collections;
-	List *collections;        /* of MtsPart, once they are listed */
-	List *shares;             /* are read instead of these; or NIL */
-	pg_atomic_uint32 *shared; /* the next part of the query that no process
-							   * has claimed; or NULL */
+	List *collections; /* of MtsPart, once they are listed */
+	List *own_parts;   /* of MtsPart, read instead of these; or NIL */
+	pg_atomic_uint32 *next_unclaimed; /* the number of the first part of the
+									   * query that no process has claimed; in
+									   * shared memory, or NULL */
 
 	/* the parts of the query */
 	const MtsQuery *query; /* or NULL */
@@ -61,11 +64,14 @@ typedef struct MtsBucketSource
 	List *parts;           /* of MtsPart */
 	List *claimed;         /* their numbers, as far as this process has begun
 							* them */
-	int next;              /* the element of claimed to be read next */
+	int nbegun;            /* so many of these have been begun since the last
+							* restart */
 
 	MtsPartReader *reader;           /* of the current part */
 	const MtsCollection *collection; /* of the last bucket */
-	const bson_t *returned; /* the next bucket, read before; or NULL */
+	bool is_unsorted;                /* the last bucket came before the sorted
+									  * ones */
+	const bson_t *pushed_back; /* the next bucket, read before; or NULL */
 
 	bool is_async;      /* its reader can do other work while it waits */
 	MtsCursor *awaited; /* it must wait for this, so it has returned no
@@ -80,10 +86,11 @@ extern MtsBucketSource *mts_source_beside(const MtsBucketSource *source);
 extern void mts_source_read_snapshot(MtsBucketSource *source,
 									 MtsSnapshot *snapshot);
 extern void mts_source_read_xact(MtsBucketSource *source, bool in_xact);
-extern void mts_source_read_shares(MtsBucketSource *source, List *shares,
-								   pg_atomic_uint32 *shared);
+extern void mts_source_read_parts(MtsBucketSource *source, List *parts,
+								  pg_atomic_uint32 *next_unclaimed);
 extern bool mts_source_list_parts(MtsBucketSource *source, bool may_fail);
 extern List *mts_source_read_names(const MtsBucketSource *source);
+extern void mts_source_stop(MtsBucketSource *source);
 extern void mts_source_reset(MtsBucketSource *source);
 extern void mts_source_begin(MtsBucketSource *source, const MtsQuery *query);
 extern void mts_source_begin_series(MtsBucketSource *source,
@@ -91,7 +98,8 @@ extern void mts_source_begin_series(MtsBucketSource *source,
 									const MtsFirstBucket *first);
 extern void mts_source_begin_sample(MtsBucketSource *source, double size);
 extern const bson_t *mts_source_next(MtsBucketSource *source);
-extern void mts_source_return(MtsBucketSource *source, const bson_t *bucket);
+extern void mts_source_push_back(MtsBucketSource *source,
+								 const bson_t *bucket);
 extern bool mts_source_next_time(const MtsBucketSource *source, MtsTime *t);
 extern bool mts_source_next_limit(const MtsBucketSource *source,
 								  MtsTime *limit);

@@ -293,7 +293,7 @@ report_fields(Check *check)
 		if (!mts_declared_is_absent(&declared->field))
 			continue;
 		are_absent = true;
-		report(check, "no document has the field", declared->text,
+		report(check, "no sampled document has the field", declared->text,
 			   check->documents, field_hint(check, declared));
 	}
 	return are_absent;
@@ -567,7 +567,26 @@ record_misaligned(Check *check, MtsTime start)
 	MemoryContextSwitchTo(old);
 }
 
-/* Record the times and the number of the current document's points. */
+/* Count a row's point and its values; returns how many numbers there are. */
+static int
+count_values(const MtsLayout *layout, const TupleTableSlot *slot,
+			 int64_t *numbers)
+{
+	bool has_reading = false;
+	int n = MTS_COUNTED_VALUES;
+
+	for (int i = 0; i < layout->ncolumns && n < MTS_COUNTED_NUMBERS; i++)
+		if (layout->columns[i].role == MTS_ROLE_VALUE)
+		{
+			has_reading |= !slot->tts_isnull[i];
+			numbers[n++] += !slot->tts_isnull[i];
+		}
+	numbers[MTS_COUNTED_POINTS]++;
+	numbers[MTS_COUNTED_READINGS] += has_reading;
+	return n;
+}
+
+/* Record the times and the numbers of the current document's points. */
 static void
 read_points(Check *check, const MtsElement *document, TupleTableSlot *slot)
 {
@@ -575,19 +594,20 @@ read_points(Check *check, const MtsElement *document, TupleTableSlot *slot)
 	MtsBucket *bucket = check->scan->bucket;
 	const MtsUnfold *unfold = &bucket->unfold;
 	bool has_points = false;
-	int64 points = 0;
+	int64_t numbers[MTS_COUNTED_NUMBERS] = {0};
+	int n = 0;
 
 	while (mts_bucket_next_row(bucket, slot))
 	{
 		CHECK_FOR_INTERRUPTS();
-		points++;
+		n = count_values(layout, slot, numbers);
 		if (bucket->point.time_is_null)
 			continue;
 		has_points = true;
 		mts_timing_add_point(&check->timing, unfold, bucket->point.time);
 	}
-	if (points > 0)
-		mts_counted_add_document(&check->counted, document, points);
+	if (n > 0)
+		mts_counted_add_document(&check->counted, document, numbers, n);
 	if (!has_points)
 		return;
 	mts_timing_add_bucket(&check->timing, unfold);
@@ -747,32 +767,63 @@ check_claims(Check *check, const MtsCollections *collections)
 				   hints[j]);
 }
 
+/* Write the actions that let null mean no reading in the points. */
+static char *
+write_no_nulls(const MtsLayout *layout)
+{
+	StringInfoData actions;
+
+	initStringInfo(&actions);
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (layout->columns[i].role == MTS_ROLE_VALUE)
+			appendStringInfo(
+				&actions,
+				"ALTER COLUMN %s OPTIONS (ADD missing_value 'null'), ",
+				quote_identifier(layout->columns[i].name));
+	return actions.data;
+}
+
+/* Say what to do about a field that equals a number of points or values. */
+static char *
+counted_hint(const Check *check, const char *field, int number)
+{
+	const MtsLayout *layout = &check->table->layout;
+
+	if (number > MTS_COUNTED_READINGS ||
+		(number == MTS_COUNTED_READINGS && layout->has_missing))
+		return "Writes do not change it, and no option declares it.  It equals the number of values that are not null.";
+	if (layout->count.is_set)
+		return "Writes do not change it, as \"count_field\" names another field.";
+	return psprintf(
+		"Writes do not change it.  If it is their count, use ALTER FOREIGN TABLE %s %sOPTIONS (ADD count_field %s);",
+		mts_table_name(check->table->relid),
+		number == MTS_COUNTED_READINGS ? write_no_nulls(layout) : "",
+		quote_literal_cstr(field));
+}
+
 /*
- * Report fields that are probably the count of points, though the table does
- * not declare it: writes leave them as they are.
+ * Report fields that are probably a count of points or values, though the
+ * table does not declare it: writes leave them as they are.
  */
 static void
 report_counted(Check *check)
 {
 	const MtsLayout *layout = &check->table->layout;
 
-	if (layout->nslots == 0 || layout->count.is_set ||
-		!mts_counted_is_probable(&check->counted))
-		return;
-	for (int i = 0; i < check->counted.n; i++)
+	for (int i = 0; i < check->counted.n && layout->nslots > 0; i++)
 	{
-		const char *name = check->counted.names[i];
-		char *path = palloc(2 * strlen(name) + 1);
+		const char *field = mts_document_text(check->counted.fields[i].path);
+		int number = mts_counted_number(&check->counted, i);
 
-		mts_probe_escape(name, path);
-		path = mts_document_text(path);
-		report(
-			check, "the field equals the number of points", path,
-			check->counted.documents,
-			psprintf("Writes do not change it.  If it is their count, use %s",
-					 write_alter(check, NULL,
-								 psprintf("ADD count_field %s",
-										  quote_literal_cstr(path)))));
+		if (number < 0 ||
+			strcmp(field, path_text(check, &layout->count.path, "")) == 0)
+			continue;
+		report(check,
+			   number == MTS_COUNTED_POINTS
+				   ? "the field equals the number of points"
+				   : "the field equals the number of values",
+			   field, check->counted.documents,
+			   counted_hint(check, field, number));
 	}
 }
 
@@ -1233,6 +1284,7 @@ check_table(Check *check)
 	check->identity = mts_identity_make(table);
 	find_shown(check);
 	mts_timing_init(&check->timing);
+	check->counted.layout = &table->layout;
 	check->can_insert = !check->identity->problem;
 	check->compares_buckets = must_identify(check);
 	check->connection = mts_connection_get(table->serverid, GetUserId());

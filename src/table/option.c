@@ -247,6 +247,51 @@ check_zone(const char *value, MtsError *error)
 							 "See the view pg_timezone_names.");
 }
 
+/* Check the name of a table: of a schema and, after a point, in it. */
+static bool
+check_table_name(const char *value, MtsError *error)
+{
+	List *names;
+
+	return (SplitIdentifierString(pstrdup(value), '.', &names) &&
+			list_length(names) == 2) ||
+		   mts_report_refuse(
+			   error, "The value must be the name of a table with its schema.",
+			   "A name looks like \"public.sensors\".");
+}
+
+/* Check the interval of a roll-up: midnight must be a boundary of it. */
+static bool
+check_rollup_interval(const char *value, MtsError *error)
+{
+	MtsSpan span;
+
+	if (!check_span(value, error))
+		return false;
+	span = mts_option_span(value);
+	return (span.months == 0 && span.days == 0
+				? span.usecs % MTS_SECOND == 0 && MTS_DAY % span.usecs == 0
+				: span.months + span.days == 1 && span.usecs == 0) ||
+		   mts_report_refuse(
+			   error,
+			   "The value must be whole seconds that divide a day, or \"1 "
+			   "day\", or \"1 month\".",
+			   NULL);
+}
+
+/* Check the lag of a roll-up, which may be zero. */
+static bool
+check_lag(const char *value, MtsError *error)
+{
+	MtsSpan span;
+
+	return (parse_span(value, &span) && span.months == 0 && span.days >= 0 &&
+			span.usecs >= 0) ||
+		   mts_report_refuse(error,
+							 "The value must be an interval without months.",
+							 NULL);
+}
+
 /* Read a value of option "transactions"; two are the words of version 1.0. */
 static bool
 parse_transactions(const char *value, MtsTransactions *result)
@@ -335,6 +380,12 @@ static const struct
 	{"on_invalid", ON_TABLE, NULL, "Valid values are \"error\" and \"skip\"."},
 	{"on_subresolution", ON_TABLE, NULL,
 	 "Valid values are \"error\" and \"truncate\"."},
+	{"rollup_of", ON_TABLE, check_table_name},
+	{"rollup_interval", ON_TABLE, check_rollup_interval},
+	{"rollup_zone", ON_TABLE, check_zone},
+	{"rollup_lag", ON_TABLE, check_lag},
+	{"rollup_maintained_by", ON_TABLE, NULL,
+	 "Valid values are \"refresh\" and \"application\"."},
 	{"field", ON_COLUMN, check_path},
 	{"role", ON_COLUMN, NULL,
 	 "Valid values are \"time\", \"key\" and \"attribute\"."},
@@ -343,6 +394,9 @@ static const struct
 	{"sum_field", ON_COLUMN, check_bucket_path},
 	{"min_field", ON_COLUMN, check_bucket_path},
 	{"max_field", ON_COLUMN, check_bucket_path},
+	{"rollup", ON_COLUMN, NULL,
+	 "Valid values are \"count\", \"sum\", \"min\" and \"max\"."},
+	{"rollup_column", ON_COLUMN, check_any},
 	{"bson_type", ON_COLUMN, NULL,
 	 "Valid values are \"double\", \"int\", \"long\", \"decimal\", \"string\", \"date\", \"bool\" and \"objectId\"."},
 	{"sample_size", ON_IMPORT, check_sample_size},

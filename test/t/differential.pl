@@ -21,6 +21,7 @@ use Differential::Node qw(fetch prepare_node recover run_sql switches);
 use Differential::Points qw(point_layouts);
 use Differential::Query qw(new_query kinds);
 use Differential::Rolling qw(rolling_layouts);
+use Differential::Rollups qw(rollup_layouts);
 use Differential::Tables qw(functions fill_tables);
 use Differential::Totals qw(total_layouts);
 use PostgreSQL::Test::Utils;
@@ -229,7 +230,9 @@ sub check_plans
 		'aggregates' => q(plan ~ 'Partial Aggregate on'),
 		'aggregates below joins' =>
 		  q(plan ~ '(Join|Nested Loop).*Partial Aggregate on'),
+		'roll-ups' => q(plan ~ 'Roll-up Query: db'),
 		'counts by MongoDB' => q(plan ~ 'n: {\$sum: 1}'),
+		'orders of buckets by extremes' => q(plan ~ 'Bucket Order'),
 		'conditions on bounds of values' => q(plan ~ '\$nor'));
 
 	# other servers do not skip through an index
@@ -304,7 +307,7 @@ my $pattern = $ENV{LAYOUT} || '.';
 $Differential::Query::kind_pattern = $ENV{KIND} || '.';
 my @layouts =
   (slot_layouts(), local_layouts(), point_layouts(), total_layouts(),
-	bounded_layouts(), rolling_layouts());
+	rollup_layouts(), bounded_layouts(), rolling_layouts());
 push @layouts, native_layouts($native) if $native;
 my $each = int($queries / @layouts) + 1;
 

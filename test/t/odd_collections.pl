@@ -259,7 +259,7 @@ SKIP:
 		'a declaration is checked by the view');
 	query(q(SELECT mongo_ts_create_index('native')));
 	is(query(q(SELECT count(*) FROM mongo_ts_check('native'))), 0, '... and nothing is found');
-	is(query(q(SELECT problem, field FROM mongo_ts_check('misspelt'))), 'no document has the field|V',
+	is(query(q(SELECT problem, field FROM mongo_ts_check('misspelt'))), 'no sampled document has the field|V',
 		'... and a wrong one is found');
 
 	# Documents with the same _id: no other session has changed them.

@@ -15,14 +15,14 @@
 	 "'b', 'n': 3, 'total': 9.5, 'least': 2, 'most': 4, 'v': {'7': 3.5, '8': 2, '9': 4}}, {'_id': "
 	 "'z', 'minute': T(2013-10-10T23:08:00), 'n': 0, 'total': 0, 'v': {}}",
 	 "time minute time, attribute type text, v double field v.{second} sum total min least max most; "
-	 "count n -- the keys of \"v\" are taken as seconds of a minute: The sampled documents do not "
-	 "prove it. / If the keys of \"v\" are names / If each document is a row"},
+	 "count n -- the keys of \"v\" are taken as seconds of a minute: Only 5 of the 60 seconds occur in "
+	 "the sampled documents. / If the keys of \"v\" are names / If each document is a row"},
 	{"values that are no numbers are counted",
 	 "{'minute': T(2013-10-10T23:06:00), 'n': 2, 'v': {'0': 'x', '59': 'y'}}, {'minute': "
 	 "T(2013-10-10T23:07:00), 'n': 1, 'v': {'7': 'z'}}",
-	 "time minute time, v text field v.{second}; count n -- the keys of \"v\" are taken as seconds of "
-	 "a minute: The sampled documents do not prove it. / If the keys of \"v\" are names / If each "
-	 "document is a row"},
+	 "time minute time, v text field v.{second}; count n -- the keys of \"v\" are taken as seconds of a "
+	 "minute: Only 3 of the 60 seconds occur in the sampled documents. / If the keys of \"v\" are names / "
+	 "If each document is a row"},
 	{"records whose fields are all empty",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {}, '1': {}}}",
 	 "time ts time, attribute v json; -- \"v\" is taken as data: Nothing shows a time for each of "
@@ -30,36 +30,37 @@
 	{"the same number in all samples is no total",
 	 "{'minute': T(2013-10-10T23:06:00), 'site': 2, 'v': {'0': 3, '59': 5}}, {'minute': "
 	 "T(2013-10-10T23:07:00), 'site': 2, 'v': {'7': 3.5, '8': 2}}",
-	 "time minute time, site int, v double field v.{second}; -- the keys of \"v\" are taken as seconds "
-	 "of a minute: The sampled documents do not prove it. / If the keys of \"v\" are names / If each "
-	 "document is a row"},
+	 "time minute time, site int, v double field v.{second}; -- the keys of \"v\" are taken as seconds of "
+	 "a minute: Only 4 of the 60 seconds occur in the sampled documents. / If the keys of \"v\" are names "
+	 "/ If each document is a row"},
 	{"a number that could be the count",
 	 "{'ts': T(2013-10-10T23:06:00), 'site': 3, 'n': 2, 'v': {'0': 3, '59': 5}}, {'ts': "
 	 "T(2013-10-10T23:07:00), 'site': 3, 'n': 2, 'v': {'7': 3.5, '8': 2}}, {'ts': "
 	 "T(2013-10-10T23:08:00), 'site': 3, 'n': 2, 'v': {'7': 3.5, '8': 2}}",
-	 "time ts time, site int, attribute n int, v double field v.{second}; readonly -- the keys of "
-	 "\"v\" are taken as seconds of a minute: The sampled documents do not prove it. / If the keys of "
-	 "\"v\" are names / If each document is a row"},
+	 "time ts time, site int, attribute n int, v double field v.{second}; readonly -- the keys of \"v\" "
+	 "are taken as seconds of a minute: Only 4 of the 60 seconds occur in the sampled documents. / If the "
+	 "keys of \"v\" are names / If each document is a row"},
 	{"hours, nested",
 	 "{'h': T(2013-10-10T23:00:00), 'v': {'0': {'3': 5}}}, {'h': T(2013-10-11T01:00:00), 'v': "
 	 "{'7': {'59': 3.5}}}, {'h': T(2013-10-11T02:00:00), 'v': {'59': {'1': 3.5}}}",
 	 "time h time, v double field v.{minute}.{second}; -- the keys of \"v\" are taken as seconds of "
-	 "minutes of an hour: The sampled documents do not prove it. / If the keys of \"v\" are names in "
-	 "minutes of an hour / If each document is a row"},
+	 "minutes of an hour: Only 3 of the 60 minutes occur in the sampled documents. / If the keys of \"v\" "
+	 "are minutes of an hour, with names under them / If each document is a row"},
 	{"days, three levels",
 	 "{'ts': T(2016-02-29T00:00:00), 'v': {'0': {'3': {'0': 5}}}}, {'ts': T(2016-03-01T00:00:00), "
 	 "'v': {'7': {'59': {'59': 3.5}}}}, {'ts': T(2016-03-02T00:00:00), 'v': {'23': {'1': {'0': "
 	 "3.5}}}}",
-	 "time ts time, v double field v.{hour}.{minute}.{second}; -- the keys of \"v\" are taken as "
-	 "seconds of minutes of hours of a day: The sampled documents do not prove it. / If the keys of "
-	 "\"v\" are names in minutes of hours of a day / If each document is a row"},
+	 "time ts time, v double field v.{hour}.{minute}.{second}; -- the keys of \"v\" are taken as seconds "
+	 "of minutes of hours of a day: Only 3 of the 24 hours occur in the sampled documents. / If the keys "
+	 "of \"v\" are minutes of hours of a day, with names under them / If each document is a row"},
 	{"days, text, sparse minutes",
 	 "{'day': '2021-03-04T00:00:00', 'v': {'9': {'30': 3, '5': 2}}}, {'day': "
 	 "'2021-03-05T00:00:00', 'v': {'23': {'59': 3}}}, {'day': '2021-03-07T00:00:00', 'v': {'0': "
 	 "{'0': 3}}}",
-	 "time day time as text:YYYY-MM-DD\"T\"HH24:MI:SS, v double field v.{hour}.{minute}; -- the keys "
-	 "of \"v\" are taken as minutes of hours of a day: The sampled documents do not prove it. / If the "
-	 "keys of \"v\" are names in hours of a day / If each document is a row"},
+	 "time day time as text:YYYY-MM-DD\"T\"HH24:MI:SS, v double field v.{hour}.{minute}; -- the keys of "
+	 "\"v\" are taken as minutes of hours of a day: Only 3 of the 24 hours occur in the sampled "
+	 "documents. / If the keys of \"v\" are hours of a day, with names under them / If each document is a "
+	 "row"},
 	{"a single bucket leaves several units",
 	 "{'ts': T(2020-01-01T00:00:00), 'page': 'x', 'v': {'0': 3, '17': 1}}",
 	 "time ts time, slot v_key int, page text, v double field v.{v_key}; -- the keys of \"v\" are "
@@ -111,33 +112,33 @@
 	 "{'m': '2012:2', 'c': 15, 'd': {'c': 15, '1': {'c': 3, '0': {'c': 1}, '23': {'c': 2}}, '29': "
 	 "{'c': 12, '7': {'c': 12}}}}, {'m': '2012:10', 'c': 4, 'd': {'c': 4, '31': {'c': 4, '12': "
 	 "{'c': 4}}}}, {'m': '2012:12', 'c': 9, 'd': {'c': 9, '31': {'c': 9, '23': {'c': 9}}}}",
-	 "time m time as text:YYYY:FMMM, attribute d_c int field d.c, c double field d.{day:1}.{hour}.c "
-	 "sum c; readonly -- the keys of \"d\" are taken as hours of days of a month: The sampled "
-	 "documents do not prove it. Some fields have no column. They are beside the points, or too many, "
-	 "or no path can name them. / If each document is a row"},
+	 "time m time as text:YYYY:FMMM, attribute d_c int field d.c, c double field d.{day:1}.{hour}.c sum "
+	 "c; readonly -- the keys of \"d\" are taken as hours of days of a month: Only 3 days occur in the "
+	 "sampled documents. Some fields have no column. They are beside the points, or too many, or no path "
+	 "can name them. / If each document is a row"},
 	{"days of a month from 0",
 	 "{'m': T(2012-02-01T00:00:00), 'd': {'0': 1, '28': 2}}, {'m': T(2012-03-01T00:00:00), 'd': "
 	 "{'30': 1}}, {'m': T(2012-05-01T00:00:00), 'd': {'11': 1}}",
-	 "time m time, d double field d.{day}; -- the keys of \"d\" are taken as days of a month: The "
-	 "sampled documents do not prove it. / If the keys of \"d\" are names / If each document is a row"},
+	 "time m time, d double field d.{day}; -- the keys of \"d\" are taken as days of a month: Only 4 days "
+	 "occur in the sampled documents. / If the keys of \"d\" are names / If each document is a row"},
 	{"months that all have two digits",
 	 "{'m': '2012:12', 'd': {'1': 3, '29': 5}}, {'m': '2012:10', 'd': {'31': 4}}",
-	 "time m time as text:YYYY:MM, d double field d.{day:1}; -- the keys of \"d\" are taken as days of "
-	 "a month: The sampled documents do not prove it. / If the keys of \"d\" are names / If each "
+	 "time m time as text:YYYY:MM, d double field d.{day:1}; -- the keys of \"d\" are taken as days of a "
+	 "month: Only 3 days occur in the sampled documents. / If the keys of \"d\" are names / If each "
 	 "document is a row"},
 	{"names that some points lack are values",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {'temp': 20.5, 'hum': 40}, '1': {'temp': 21}, "
 	 "'2': {}}}, {'ts': T(2022-07-08T09:11:00), 'v': {'58': {'hum': 40}}}",
-	 "time ts time, slot v_key text, v double field v.{second}.{v_key}; -- the keys of \"v\" are taken "
-	 "as seconds of a minute: The sampled documents do not prove it. The names in the points of \"v\" "
-	 "are values of column \"v_key\". Some points lack some of these names. / If each document is a "
-	 "row"},
+	 "time ts time, slot v_key text, v double field v.{second}.{v_key}; -- the keys of \"v\" are taken as "
+	 "seconds of a minute: Only 4 of the 60 seconds occur in the sampled documents. Each field of the "
+	 "points of \"v\" is a row, with its name in column \"v_key\". Some points lack some of these fields. "
+	 "/ If each document is a row"},
 	{"names that all points have are columns",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {'temp': 20.5, 'hum': 40}, '1': {'temp': 21, "
 	 "'hum': 41}}}, {'ts': T(2022-07-08T09:11:00), 'v': {'58': {'hum': 40, 'temp': 3}}}",
 	 "time ts time, temp double field v.{second}.temp, hum double field v.{second}.hum; -- the keys of "
-	 "\"v\" are taken as seconds of a minute: The sampled documents do not prove it. / If the keys of "
-	 "\"v\" are names / If each document is a row"},
+	 "\"v\" are taken as seconds of a minute: Only 3 of the 60 seconds occur in the sampled documents. / "
+	 "If the keys of \"v\" are names / If each document is a row"},
 	{"parallel arrays",
 	 "{'d': 'a', 't': [T(2022-07-08T00:00:00), T(2022-07-08T00:00:05)], 'v': [1.5, 2], 'q': "
 	 "[true, false], 'tags': ['x']}, {'d': 'b', 't': [T(2022-07-09T00:00:00)], 'v': [null], 'q': "
@@ -146,7 +147,8 @@
 	 "readonly"},
 	{"an array of times alone is no series",
 	 "{'name': 'a', 'logins': [T(2022-07-08T00:00:00), T(2022-07-08T00:00:05)]}",
-	 "name text, attribute logins time[];"},
+	 "name text, attribute logins time[]; -- the table has no time: \"logins\" could have it, but not in "
+	 "a known format."},
 	{"native time series",
 	 "{'_id': {'$oid': '52573e3d0000000000000001'}, 'ts': T(2023-01-01T00:00:00), 'other': "
 	 "T(2023-01-01T00:00:00), 'meta': {'sensor': 7}, 'value': 1}",
@@ -157,44 +159,44 @@
 	 "{'ts': T(2022-07-08T09:11:00), 'hum': {'0': 42}}, {'ts': T(2022-07-08T09:12:00), 'temp': "
 	 "{'59': 42}}",
 	 "time ts time, temp double field temp.{second}, hum double field hum.{second}; -- the keys of "
-	 "\"temp\" are taken as seconds of a minute: The sampled documents do not prove it. The keys of "
-	 "\"hum\" are taken as times like those of \"temp\". By themselves they could be names. / If the "
-	 "keys of \"temp\" are names / If each document is a row"},
+	 "\"temp\" are taken as seconds of a minute: Only 3 of the 60 seconds occur in the sampled documents. "
+	 "The keys of \"hum\" are taken as times like those of \"temp\". By themselves they could be names. / "
+	 "If the keys of \"temp\" are names / If each document is a row"},
 	{"other units are not zipped",
 	 "{'day': T(2022-07-08T00:00:00), 'hourly': {'0': 3, '23': 4}, 'minutes': {'0': 1, '1400': 2, "
 	 "'59': 7}}, {'day': T(2022-07-09T00:00:00), 'hourly': {'5': 3}, 'minutes': {'300': 1, '301': "
 	 "2}}, {'day': T(2022-07-10T00:00:00), 'hourly': {'5': 3}, 'minutes': {'300': 1}}",
-	 "time day time, attribute hourly json, minutes double field minutes.{minute}; span 1 day -- the "
-	 "keys of \"minutes\" are taken as minutes of a day: The sampled documents do not prove it. "
-	 "\"hourly\" is taken as data. Nothing shows a time for each of its values. / If the keys of "
-	 "\"minutes\" are names / If each document is a row"},
+	 "time day time, attribute hourly json, minutes double field minutes.{minute}; span 1 day -- the keys "
+	 "of \"minutes\" are taken as minutes of a day: Only 5 of the 1440 minutes occur in the sampled "
+	 "documents. \"hourly\" is taken as data. Nothing shows a time for each of its values. / If the keys "
+	 "of \"minutes\" are names / If each document is a row"},
 	{"quarters of an hour",
 	 "{'ts': T(2022-07-08T00:00:00), 'v': {'1': {'0': 1, '14': 2}, '2': {'0': 3}, '96': {'14': "
 	 "4}}}",
-	 "time ts time, v double field v.{15 minutes:1}.{minute}; span 1 day -- the keys of \"v\" are "
-	 "taken as minutes of steps of 15 minutes in a day: The sampled documents do not prove it. / If "
-	 "the keys of \"v\" are names in steps of 15 minutes in a day / If each document is a row"},
+	 "time ts time, v double field v.{15 minutes:1}.{minute}; span 1 day -- the keys of \"v\" are taken "
+	 "as minutes of steps of 15 minutes in a day: Only their number shows it. / If the keys of \"v\" are "
+	 "steps of 15 minutes in a day, with names under them / If each document is a row"},
 	{"days that begin elsewhere",
 	 "{'ts': T(2022-07-07T15:00:00), 'v': {'0': 1, '23': 2}}, {'ts': T(2022-07-08T15:00:00), 'v': "
 	 "{'5': 1}}, {'ts': T(2022-07-10T15:00:00), 'v': {'5': 1}}",
-	 "time ts time, v double field v.{hour}; readonly -- the keys of \"v\" are taken as hours of a "
-	 "day: The sampled documents do not prove it. The days in \"ts\" do not begin at midnight in UTC "
-	 "or in the session's time zone. If they do in another zone, set TimeZone to it and import again. "
-	 "/ If the keys of \"v\" are names / If each document is a row"},
+	 "time ts time, v double field v.{hour}; readonly -- the keys of \"v\" are taken as hours of a day: "
+	 "Only 3 of the 24 hours occur in the sampled documents. The days in \"ts\" do not begin at midnight "
+	 "in UTC or in the session's time zone. If they do in another zone, set TimeZone to it and import "
+	 "again. / If the keys of \"v\" are names / If each document is a row"},
 	{"buckets that begin anywhere",
 	 "{'ts': T(2022-07-08T09:10:07), 'v': {'0': 1, '59': 2}}, {'ts': T(2022-07-08T09:13:31), 'v': "
 	 "{'30': 1}}, {'ts': T(2022-07-08T09:14:41), 'v': {'30': 1}}",
 	 "time ts time, v double field v.{second}; readonly -- the keys of \"v\" are taken as seconds of a "
-	 "minute: The sampled documents do not prove it. / If the keys of \"v\" are names / If each "
-	 "document is a row"},
+	 "minute: Only 3 of the 60 seconds occur in the sampled documents. / If the keys of \"v\" are names / "
+	 "If each document is a row"},
 	{"hours that begin at any minute",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {'7': 1}, '59': {'59': 2}}}, {'ts': "
 	 "T(2022-07-08T10:13:00), 'v': {'30': {'8': 1}}}, {'ts': T(2022-07-08T11:14:00), 'v': {'30': "
 	 "{'9': 1}}}",
 	 "time ts time, v double field v.{minute}.{second}; readonly -- the keys of \"v\" are taken as "
-	 "seconds of minutes of an hour: The sampled documents do not prove it. / If the keys of \"v\" are "
-	 "names in seconds of a minute / If the keys of \"v\" are names in minutes of an hour / If each "
-	 "document is a row"},
+	 "seconds of minutes of an hour: Only 3 of the 60 minutes occur in the sampled documents. / If the "
+	 "keys of \"v\" are seconds of a minute, with names under them / If the keys of \"v\" are minutes of "
+	 "an hour, with names under them / If each document is a row"},
 	{"a single bucket that begins anywhere",
 	 "{'ts': T(2022-07-08T09:10:07), 'v': {'0': 1, '17': 2}}",
 	 "time ts time, slot v_key int, v double field v.{v_key}; -- the keys of \"v\" are taken as "
@@ -204,21 +206,21 @@
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': 1, '59': 2}}, {'ts': T(2022-07-08T10:13:00), 'v': "
 	 "{'30': 1}}, {'ts': T(2022-07-08T12:14:00), 'v': {'30': 1}}",
 	 "time ts time, v double field v.{second}; -- the keys of \"v\" are taken as seconds of a minute: "
-	 "The sampled documents do not prove it. / If the keys of \"v\" are minutes of an hour / If the "
-	 "keys of \"v\" are names / If each document is a row"},
+	 "Only 3 of the 60 seconds occur in the sampled documents. / If the keys of \"v\" are minutes of an "
+	 "hour / If the keys of \"v\" are names / If each document is a row"},
 	{"of several times the one that tells buckets apart",
 	 "{'day': T(2022-07-08T00:00:00), 'hour': T(2022-07-08T03:00:00), 'v': {'0': {'59': 1}}}, "
 	 "{'day': T(2022-07-08T00:00:00), 'hour': T(2022-07-08T04:00:00), 'v': {'40': {'0': 1}}}",
 	 "time hour time, attribute day time, v double field v.{minute}.{second}; -- the keys of \"v\" are "
-	 "taken as seconds of minutes of an hour: The sampled documents do not prove it. / If each "
-	 "document is a row"},
+	 "taken as seconds of minutes of an hour: Only 2 of the 60 minutes occur in the sampled documents. / "
+	 "If each document is a row"},
 	{"a time in the points that disagrees with their slots",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'0': {'x': 1, 'changed': T(2022-07-09T09:10:00)}, '9': "
 	 "{'x': 3, 'changed': T(2022-07-09T09:10:00)}}}, {'ts': T(2022-07-08T09:11:00), 'v': {'59': "
 	 "{'x': 1, 'changed': T(2022-07-09T09:10:00)}}}",
 	 "time ts time, x double field v.{second}.x, changed time field v.{second}.changed; -- the keys of "
-	 "\"v\" are taken as seconds of a minute: The sampled documents do not prove it. / If the keys of "
-	 "\"v\" are names / If each document is a row"},
+	 "\"v\" are taken as seconds of a minute: Only 3 of the 60 seconds occur in the sampled documents. / "
+	 "If the keys of \"v\" are names / If each document is a row"},
 	{"keys that no slot has",
 	 "{'ts': T(2022-07-08T09:10:00), 'v': {'07': 1, '8': 2}}",
 	 "time ts time, slot v_key text, v double field v.{v_key}; -- the keys of \"v\" are taken as "
@@ -237,9 +239,9 @@
 	 "{'_id': 'config', 'version': 3}, {'ts': T(2022-07-08T09:10:00), 'v': {'0': 1, '59': 2}}, "
 	 "{'ts': T(2022-07-08T09:11:00), 'v': {'5': 2}}",
 	 "time ts time, v double field v.{second}; required ts readonly -- the keys of \"v\" are taken as "
-	 "seconds of a minute: The sampled documents do not prove it. Option \"filter\" leaves out "
-	 "documents without \"ts\". These are 1 of the 3 sampled ones. / If the keys of \"v\" are names / "
-	 "If each document is a row"},
+	 "seconds of a minute: Only 3 of the 60 seconds occur in the sampled documents. Documents without "
+	 "\"ts\" are left out by option \"filter\". They are 1 of the 3 sampled documents. / If the keys of "
+	 "\"v\" are names / If each document is a row"},
 	{"few buckets among other documents",
 	 "{'_id': 'config', 'version': 3}, {'_id': 'more', 'version': 3}, {'ts': "
 	 "T(2022-07-08T09:10:00), 'v': {'0': 1, '59': 2}}",
@@ -265,8 +267,8 @@
 	 "'made': T(2022-07-08T09:10:07), 'v': {'0': 1, '59': 2}}",
 	 "time ts time, attribute site_id int field site.id, site_name text field site.name, attribute "
 	 "site_at double[] field site.at, attribute rate double, attribute made time, v double field "
-	 "v.{second}; -- the keys of \"v\" are taken as seconds of a minute: The sampled documents do not "
-	 "prove it. / If the keys of \"v\" are names / If each document is a row"},
+	 "v.{second}; -- the keys of \"v\" are taken as seconds of a minute: Only 2 of the 60 seconds occur "
+	 "in the sampled documents. / If the keys of \"v\" are names / If each document is a row"},
 	{"seconds since 1970",
 	 "{'at': 1535530412, 'v': 1}, {'at': 1535530413.5, 'v': 1}",
 	 "time at time as epoch:double, v double; -- the numbers in \"at\" are taken as times of format epoch"},

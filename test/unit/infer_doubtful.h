@@ -21,8 +21,8 @@
 	 "T(2024-03-11T00:00:00), 'days': {'0': 1, '6': 2}}, {'week': T(2024-03-25T00:00:00), 'days': "
 	 "{'0': 1, '6': 2}}",
 	 "time week time, days double field days.{day}; span 7 days readonly -- the keys of \"days\" are "
-	 "taken as days of 7 days: The sampled documents do not prove it. / If the keys of \"days\" are "
-	 "names / If each document is a row"},
+	 "taken as days of an interval of 7 days: Only 2 of the 7 days occur in the sampled documents. / If "
+	 "the keys of \"days\" are names / If each document is a row"},
 	{"quarters of every hour",
 	 "{'day': T(2024-03-04T00:00:00), 'kwh': {'0': {'0': 0, '1': 1, '2': 2, '3': 3}, '1': {'0': "
 	 "0, '1': 1, '2': 2, '3': 3}, '2': {'0': 0, '1': 1, '2': 2, '3': 3}, '3': {'0': 0, '1': 1, "
@@ -47,10 +47,10 @@
 	 "0, '1': 1, '2': 2, '3': 3}, '20': {'0': 0, '1': 1, '2': 2, '3': 3}, '21': {'0': 0, '1': 1, "
 	 "'2': 2, '3': 3}, '22': {'0': 0, '1': 1, '2': 2, '3': 3}, '23': {'0': 0, '1': 1, '2': 2, "
 	 "'3': 3}}}",
-	 "time day time, kwh long field kwh.{hour}.{15 minutes}; -- the keys of \"kwh\" are taken as steps "
-	 "of 15 minutes in hours of a day: The sampled documents do not prove it. / If the keys of \"kwh\" "
-	 "are steps of 15 seconds in minutes of an hour / If the keys of \"kwh\" are names in hours of a "
-	 "day / If each document is a row"},
+	 "time day time, kwh long field kwh.{hour}.{15 minutes}; -- the keys of \"kwh\" are taken as steps of "
+	 "15 minutes in hours of a day: Only their number shows it. / If the keys of \"kwh\" are steps of 15 "
+	 "seconds in minutes of an hour / If the keys of \"kwh\" are hours of a day, with names under them / "
+	 "If each document is a row"},
 	{"an array that fits no unit",
 	 "{'ts': T(2024-03-04T00:00:00), 'v': [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, "
 	 "16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, "
@@ -163,9 +163,9 @@
 	 "'41': 41.5, '42': 42.5, '43': 43.5, '44': 44.5, '45': 45.5, '46': 46.5, '47': 47.5, '48': "
 	 "48.5, '49': 49.5, '50': 50.5, '51': 51.5, '52': 52.5, '53': 53.5, '54': 54.5, '55': 55.5, "
 	 "'56': 56.5, '57': 57.5, '58': 58.5, '59': 59.5}}",
-	 "time hour time, v double field v.{minute} missing n/a; -- the keys of \"v\" are taken as minutes "
-	 "of an hour: The sampled documents do not prove it. Points of \"v\" that are \"n/a\" are not "
-	 "rows. All other values are numbers. / If the keys of \"v\" are seconds of a minute"},
+	 "time hour time, v double field v.{minute} missing n/a; -- the keys of \"v\" are taken as minutes of "
+	 "an hour: They could also be seconds of a minute. Points of \"v\" that are \"n/a\" are not rows. All "
+	 "other values are numbers. / If the keys of \"v\" are seconds of a minute"},
 	{"numbers but for two words",
 	 "{'hour': T(2024-03-04T08:00:00), 'v': {'0': 0.5, '1': 1.5, '2': 2.5, '3': 3.5, '4': 4.5, "
 	 "'5': 5.5, '6': 6.5, '7': 'off', '8': 'n/a', '9': 9.5, '10': 10.5, '11': 11.5, '12': 12.5, "
@@ -176,19 +176,19 @@
 	 "'43': 43.5, '44': 44.5, '45': 45.5, '46': 46.5, '47': 47.5, '48': 48.5, '49': 49.5, '50': "
 	 "50.5, '51': 51.5, '52': 52.5, '53': 53.5, '54': 54.5, '55': 55.5, '56': 56.5, '57': 57.5, "
 	 "'58': 58.5, '59': 59.5}}",
-	 "time hour time, v json field v.{minute}; -- the keys of \"v\" are taken as minutes of an hour: "
-	 "The sampled documents do not prove it. / If the keys of \"v\" are seconds of a minute"},
+	 "time hour time, v json field v.{minute}; -- the keys of \"v\" are taken as minutes of an hour: They "
+	 "could also be seconds of a minute. / If the keys of \"v\" are seconds of a minute"},
 	{"texts that look like times",
 	 "{'at': '2024.03.04 08:00', 'on': '04/03/2024', 'id': '2024', 'v': 1}, {'at': "
 	 "'2024.03.04 08:00', 'on': '04/03/2024', 'id': '2024', 'v': 1}",
-	 "at text, on text, id text, v double; -- the table has no time: \"at\", \"on\" could be one, "
-	 "but have no known pattern."},
+	 "at text, on text, id text, v double; -- the table has no time: \"at\", \"on\" could have it, but "
+	 "not in a known format."},
 	{"buckets that begin at a microsecond",
 	 "{'t': 1381446397123457, 'v': {'0': 1.5, '59': 2.5}}, {'t': 1381449997123458, 'v': {'0': 1.5, "
 	 "'59': 2.5}}, {'t': 1381453597123459, 'v': {'0': 1.5, '59': 2.5}}",
 	 "time t time as epoch_us, v double field v.{minute}; readonly -- the keys of \"v\" are taken as "
-	 "minutes of an hour: The sampled documents do not prove it. / If the keys of \"v\" are seconds of "
-	 "a minute / If the keys of \"v\" are names / If each document is a row"},
+	 "minutes of an hour: Only 2 of the 60 minutes occur in the sampled documents. / If the keys of \"v\" "
+	 "are seconds of a minute / If the keys of \"v\" are names / If each document is a row"},
 	{"an integer that returns beside a constant, in buckets that overlap",
 	 "{'machine': 1, 'kind': 'K', 'start': T(2024-03-04T08:00:00), 's': [{'t': "
 	 "T(2024-03-04T08:00:00), 'v': 1.5}, {'t': T(2024-03-04T09:00:00), 'v': 2.5}]}, {'machine': "
@@ -278,3 +278,37 @@
 	 "T(2024-03-04T10:50:38), 'v': 7.5}]}",
 	 "time t time field s[].t, sensor text, attribute size int, v double field s[].v; bucket hour span "
 	 "1 hour count n readonly"},
+	{"days and the hours at which they begin",
+	 "{'day': T(2024-01-01T00:00:00), 'start': T(2024-01-01T06:00:00), 'v': {'0': 1, '23': 2}}, "
+	 "{'day': T(2024-01-02T00:00:00), 'start': T(2024-01-02T06:00:00), 'v': {'0': 1, '23': 2}}",
+	 "time day time, attribute start time, v double field v.{hour}; -- the keys of \"v\" are taken as "
+	 "hours of a day: Only 2 of the 24 hours occur in the sampled documents. \"day\" is taken as the "
+	 "time. It could also be \"start\". / If \"start\" is the time / If the keys of \"v\" are names / If "
+	 "each document is a row"},
+	{"dates whose month could be their day",
+	 "{'d': '2024-01-03', 'v': 1}, {'d': '2024-02-03', 'v': 2}, {'d': '2024-03-03', 'v': 2}",
+	 "time d time as text:YYYY-MM-DD, v double; -- \"d\" is taken as a time of pattern YYYY-MM-DD: The "
+	 "pattern could also be YYYY-DD-MM, as no day after the 12th was sampled. / If \"d\" is a time of "
+	 "pattern YYYY-DD-MM"},
+	{"hours of dates whose month could be their day",
+	 "{'d': '2024-01-03', 'v': {'0': 1, '23': 2}}, {'d': '2024-02-03', 'v': {'0': 1, '23': 2}}, "
+	 "{'d': '2024-03-03', 'v': {'0': 1, '23': 2}}",
+	 "time d time as text:YYYY-MM-DD, v double field v.{hour}; -- the keys of \"v\" are taken as hours of "
+	 "a day: Only 2 of the 24 hours occur in the sampled documents. \"d\" is taken as a time of pattern "
+	 "YYYY-MM-DD. The pattern could also be YYYY-DD-MM, as no day after the 12th was sampled. / If \"d\" "
+	 "is a time of pattern YYYY-DD-MM / If the keys of \"v\" are names / If each document is a row"},
+	{"a count of the elements that are not null",
+	 "{'h': T(2024-01-01T00:00:00), 'm': {'n': 2}, 'v': {'0': 1, '30': null, '59': 3}}, "
+	 "{'h': T(2024-01-01T01:00:00), 'm': {'n': 1}, 'v': {'0': 1, '30': null, '59': null}}",
+	 "time h time, v double field v.{minute} missing null; count m.n -- the keys of \"v\" are taken as "
+	 "minutes of an hour: Only 3 of the 60 minutes occur in the sampled documents. Points of \"v\" that "
+	 "are null are not rows. \"m.n\" does not count them. / If the keys of \"v\" are seconds of a minute "
+	 "/ If the keys of \"v\" are names / If each document is a row"},
+	{"a count of one of two values",
+	 "{'h': T(2024-01-01T00:00:00), 'n': 2, 'v': {'0': {'a': 10, 'b': 7}, '30': {'a': null, 'b': 7}, "
+	 "'59': {'a': 20, 'b': 7}}}, {'h': T(2024-01-01T01:00:00), 'n': 1, 'v': {'0': {'a': 10, 'b': 7}, "
+	 "'30': {'a': null, 'b': 7}}}",
+	 "time h time, attribute n int, a double field v.{minute}.a, b double field v.{minute}.b; readonly -- "
+	 "the keys of \"v\" are taken as minutes of an hour: Only 3 of the 60 minutes occur in the sampled "
+	 "documents. / If the keys of \"v\" are seconds of a minute / If the keys of \"v\" are names / If "
+	 "each document is a row"},

@@ -11,9 +11,9 @@
 	 "T(2024-01-01T00:00:00), 't': {'0': 2, '12': 3, '23': 2}}, {'day': T(2024-01-02T00:00:00), "
 	 "'t': {'0': 1, '12': 3, '23': 2}}, {'day': T(2024-01-02T00:00:00), 't': {'0': 2, '12': 3, "
 	 "'23': 2}}",
-	 "time day time, t double field t.{hour}; readonly -- the keys of \"t\" are taken as hours of a "
-	 "day: The sampled documents do not prove it. / If the keys of \"t\" are names / If each document "
-	 "is a row"},
+	 "time day time, t double field t.{hour}; readonly -- the keys of \"t\" are taken as hours of a day: "
+	 "Only 3 of the 24 hours occur in the sampled documents. / If the keys of \"t\" are names / If each "
+	 "document is a row"},
 	{"D2: status codes of an hour",
 	 "{'ts': T(2024-01-01T00:00:00), 'n': {'200': 9, '404': 1, '503': 0}}, {'ts': "
 	 "T(2024-01-01T01:00:00), 'n': {'200': 10, '404': 1, '503': 0}}, {'ts': "
@@ -33,14 +33,14 @@
 	 "'minute', 't': T(2024-01-01T01:00:00), 'v': {'0': 1, '30': 2, '59': 3}}, {'res': 'hour', "
 	 "'t': T(2024-01-01T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'res': 'hour', 't': "
 	 "T(2024-01-02T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}",
-	 "res minute: time t time, res text, v double field v.{minute}; -- documents with different "
-	 "\"res\" have different times, and are in several tables: This one has 2 of the 4 sampled "
-	 "documents. The keys of \"v\" are taken as minutes of an hour. The sampled documents do not prove "
-	 "it. / If the keys of \"v\" are seconds of a minute / If the keys of \"v\" are names / If each "
-	 "document is a row || res hour: time t time, res text, v double field v.{hour}; -- documents with "
-	 "different \"res\" have different times, and are in several tables: This one has 2 of the 4 "
-	 "sampled documents. The keys of \"v\" are taken as hours of a day. The sampled documents do not "
-	 "prove it. / If the keys of \"v\" are names / If each document is a row"},
+	 "res minute: time t time, res text, v double field v.{minute}; -- documents with different \"res\" "
+	 "have different times, and are in several tables: This one has 2 of the 4 sampled documents. The "
+	 "keys of \"v\" are taken as minutes of an hour. Only 3 of the 60 minutes occur in the sampled "
+	 "documents. / If the keys of \"v\" are seconds of a minute / If the keys of \"v\" are names / If "
+	 "each document is a row || res hour: time t time, res text, v double field v.{hour}; -- documents "
+	 "with different \"res\" have different times, and are in several tables: This one has 2 of the 4 "
+	 "sampled documents. The keys of \"v\" are taken as hours of a day. Only 3 of the 24 hours occur in "
+	 "the sampled documents. / If the keys of \"v\" are names / If each document is a row"},
 	{"two resolutions, and a document that is of neither",
 	 "{'res': 'minute', 't': T(2024-01-01T01:00:00), 'v': {'0': 1, '30': 2, '59': 3}}, {'res': "
 	 "'minute', 't': T(2024-01-01T02:00:00), 'v': {'0': 1, '30': 2, '59': 3}}, {'res': 'minute', "
@@ -53,24 +53,24 @@
 	 "T(2024-01-04T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'res': 'hour', 't': "
 	 "T(2024-01-05T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'t': T(2024-01-07T00:00:00), 'v': "
 	 "{'0': 1, '12': 2, '23': 3}}",
-	 "res minute: time t time, res text, v double field v.{minute}; -- documents with different "
-	 "\"res\" have different times, and are in several tables: This one has 5 of the 11 sampled "
-	 "documents. The keys of \"v\" are taken as minutes of an hour. The sampled documents do not prove "
-	 "it. / If the keys of \"v\" are names / If each document is a row || res hour: time t time, res "
-	 "text, v double field v.{hour}; -- documents with different \"res\" have different times, and are "
-	 "in several tables: This one has 5 of the 11 sampled documents. The keys of \"v\" are taken as "
-	 "hours of a day. The sampled documents do not prove it. / If the keys of \"v\" are names / If "
-	 "each document is a row"},
+	 "res minute: time t time, res text, v double field v.{minute}; -- documents with different \"res\" "
+	 "have different times, and are in several tables: This one has 5 of the 11 sampled documents. The "
+	 "keys of \"v\" are taken as minutes of an hour. Only 3 of the 60 minutes occur in the sampled "
+	 "documents. / If the keys of \"v\" are names / If each document is a row || res hour: time t time, "
+	 "res text, v double field v.{hour}; -- documents with different \"res\" have different times, and "
+	 "are in several tables: This one has 5 of the 11 sampled documents. The keys of \"v\" are taken as "
+	 "hours of a day. Only 3 of the 24 hours occur in the sampled documents. / If the keys of \"v\" are "
+	 "names / If each document is a row"},
 	{"two fields that could be the time, and one that repeats it",
 	 "{'month': T(2024-01-01T00:00:00), 'expiry': T(2024-04-22T00:00:00), 'day': "
 	 "T(2024-01-01T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'month': T(2024-01-01T00:00:00), "
 	 "'expiry': T(2024-04-23T00:00:00), 'day': T(2024-01-01T00:00:00), 'v': {'0': 1, '12': 2, "
 	 "'23': 3}}, {'month': T(2024-01-01T00:00:00), 'expiry': T(2024-04-25T00:00:00), 'day': "
 	 "T(2024-01-02T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}",
-	 "time expiry time, attribute month time, attribute day time, v double field v.{hour}; -- the keys "
-	 "of \"v\" are taken as hours of a day: The sampled documents do not prove it. \"expiry\" is taken "
-	 "as the time. It could also be \"day\". / If \"day\" is the time / If the keys of \"v\" are names "
-	 "/ If each document is a row"},
+	 "time expiry time, attribute month time, attribute day time, v double field v.{hour}; -- the keys of "
+	 "\"v\" are taken as hours of a day: Only 3 of the 24 hours occur in the sampled documents. "
+	 "\"expiry\" is taken as the time. It could also be \"day\". / If \"day\" is the time / If the keys "
+	 "of \"v\" are names / If each document is a row"},
 	{"some minutes of a day",
 	 "{'day': T(2024-01-01T00:00:00), 'v': {'540': 1, '541': 1, '1000': 3}}, {'day': "
 	 "T(2024-01-02T00:00:00), 'v': {'600': 1, '1019': 3}}, {'day': T(2024-01-03T00:00:00), 'v': "
@@ -97,8 +97,8 @@
 	 "taken as hours of a day: Only their number shows it. / If each document is a row"},
 	{"D11: dotted and American dates",
 	 "{'a': '01.03.2024', 'b': '3/1/2024', 'v': 1}, {'a': '02.03.2024', 'b': '3/2/2024', 'v': 2}",
-	 "a text, b text, v double; -- the table has no time: \"a\", \"b\" could be one, but have no "
-	 "known pattern."},
+	 "a text, b text, v double; -- the table has no time: \"a\", \"b\" could have it, but not in a known "
+	 "format."},
 	{"D11: offsets of RFC 3339, and a number as a date",
 	 "{'a': '2024-03-04T08:00:00+02:00', 'b': '2024-03-04T08:00:00.123456789Z', 'd': 20240131}",
 	 "time a time as iso8601, b text, d double; -- \"a\" is taken as the time: It could also be "
@@ -144,10 +144,10 @@
 	 "1}}}, '20': {'a': {'m': {'0': 1}}}, '21': {'a': {'m': {'0': 1}}}, '22': {'a': {'m': {'0': "
 	 "1}}}, '23': {'a': {'m': {'0': 1}}}}}, {'ts': T(2024-01-02T00:00:00), 'v': {'0': {'a': {'m': "
 	 "{'0': 1}}}}}",
-	 "time ts time, v_a_m double field v.{hour}.a.m.{5 minutes}; -- the keys of \"v.*.a.m\" are taken "
-	 "as steps of 5 minutes in hours of a day: The sampled documents do not prove it. / If the keys of "
-	 "\"v.*.a.m\" are steps of 5 seconds in minutes of an hour / If the keys of \"v.*.a.m\" are names "
-	 "in hours of a day / If each document is a row"},
+	 "time ts time, v_a_m double field v.{hour}.a.m.{5 minutes}; -- the keys of \"v.*.a.m\" are taken as "
+	 "steps of 5 minutes in hours of a day: Only their number shows it. / If the keys of \"v.*.a.m\" are "
+	 "steps of 5 seconds in minutes of an hour / If the keys of \"v.*.a.m\" are hours of a day, with "
+	 "names under them / If each document is a row"},
 	{"many fields that are alike beside points",
 	 "{'ts': T(2024-01-01T00:00:07), '0:0': 1, '0:1': 1, '0:2': 1, '0:3': 1, '0:4': 1, '0:5': 1, '0:6': "
 	 "1, '0:7': 1, '0:8': 1, '0:9': 1, 'b': 7, '0:10': 1, '0:11': 1, '0:12': 1, 'v': [{'t': "
@@ -195,9 +195,9 @@
 	 "1, '404': 2}, '16': {'200': 1, '404': 2}, '17': {'200': 1, '404': 2}, '18': {'200': 1, "
 	 "'404': 2}, '19': {'200': 1, '404': 2}, '20': {'200': 1, '404': 2}, '21': {'200': 1, '404': "
 	 "2}, '22': {'200': 1, '404': 2}, '23': {'200': 1, '404': 2}}}",
-	 "time ts time, slot n_key int, n double field n.{hour}.{n_key}; -- the keys of \"n\" are taken as "
-	 "names, in column \"n_key\": Nothing shows that they count a unit of time. / If each document is "
-	 "a row"},
+	 "time ts time, slot n_key int, n double field n.{hour}.{n_key}; -- the keys under the hours of \"n\" "
+	 "are taken as names, in column \"n_key\": Nothing shows that they count a unit of time. / If each "
+	 "document is a row"},
 	{"a field whose values allow the same slots makes no groups",
 	 "{'site': 'a', 'ts': T(2024-01-01T00:01:00), 'v': {'0': 0, '5': 5, '10': 10, '15': 15, '20': "
 	 "20, '25': 25, '30': 30, '35': 35, '40': 40, '45': 45, '50': 50, '55': 55}}, {'site': 'a', "
@@ -219,17 +219,17 @@
 	 "\"due\". / If \"due\" is the time"},
 	{"what describes a bucket is an attribute",
 	 "{'sensor': 'a', 'ts': T(2024-01-01T00:00:00), 'site': 'x', 'fw': '1', 'rate': 1.5, '__v': 0, 'v': {'0': 1, '59': 2}}, {'sensor': 'b', 'ts': T(2024-01-01T00:00:00), 'site': 'x', 'fw': '1', 'rate': 2.5, '__v': 0, 'v': {'0': 1, '59': 2}}, {'sensor': 'a', 'ts': T(2024-01-01T00:01:00), 'site': 'x', 'fw': '2', 'rate': 3.5, '__v': 0, 'battery': 7, 'v': {'0': 1, '59': 2}}, {'sensor': 'b', 'ts': T(2024-01-01T00:01:00), 'site': 'x', 'fw': '2', 'rate': 4.5, '__v': 0, 'v': {'0': 1, '59': 2}}",
-	 "time ts time, sensor text, attribute site text, attribute fw text, attribute rate double, "
-	 "attribute __v int, v double field v.{second}, attribute battery int; -- the keys of \"v\" are "
-	 "taken as seconds of a minute: The sampled documents do not prove it. / If the keys of \"v\" are "
-	 "names / If each document is a row"},
+	 "time ts time, sensor text, attribute site text, attribute fw text, attribute rate double, attribute "
+	 "__v int, v double field v.{second}, attribute battery int; -- the keys of \"v\" are taken as "
+	 "seconds of a minute: Only 2 of the 60 seconds occur in the sampled documents. / If the keys of "
+	 "\"v\" are names / If each document is a row"},
 	{"two fields that could be the key",
 	 "{'serial': 'a', 'device': 'd', 'ts': T(2024-01-01T00:00:00), 'v': {'0': 1, '59': 2}}, {'serial': 'b', 'device': 'e', 'ts': T(2024-01-01T00:00:00), 'v': {'0': 1, '59': 2}}",
-	 "time ts time, serial text, attribute device text, v double field v.{minute}; -- the keys of "
-	 "\"v\" are taken as minutes of an hour: The sampled documents do not prove it. \"serial\" is "
-	 "taken as the key of a series, and \"device\" as an attribute. The sampled documents do not show "
-	 "which of them is the key. / If the keys of \"v\" are seconds of a minute / If the keys of \"v\" "
-	 "are names / If each document is a row"},
+	 "time ts time, serial text, attribute device text, v double field v.{minute}; -- the keys of \"v\" "
+	 "are taken as minutes of an hour: Only 2 of the 60 minutes occur in the sampled documents. "
+	 "\"serial\" is taken as the key of a series, and \"device\" as an attribute. The sampled documents "
+	 "do not show which of them is the key. / If the keys of \"v\" are seconds of a minute / If the keys "
+	 "of \"v\" are names / If each document is a row"},
 	{"subfields of a metaField that others determine",
 	 "{'ts': T(2024-01-01T00:00:00), 'm': {'machine': 'a', 'hall': 1, 'vendor': 'x'}, 'v': 1.5}, {'ts': T(2024-01-01T00:00:01), 'm': {'machine': 'b', 'hall': 1, 'vendor': 'x'}, 'v': 1.5}, {'ts': T(2024-01-01T00:00:01), 'm': {'machine': 'c', 'hall': 2, 'vendor': 'x'}, 'v': 1.5}",
 	 "time ts time, machine text field m.machine, attribute hall int field m.hall, attribute vendor "

@@ -93,6 +93,12 @@ append_value(bson_t *points, const char *key, int i, bool is_plain)
 		case 3:
 			bson_append_int64(points, key, -1, i);
 			break;
+		case 4:
+			bson_append_utf8(points, key, -1, "off", -1);
+			break;
+		case 5:
+			bson_append_document(points, key, -1, &(bson_t) BSON_INITIALIZER);
+			break;
 		default:
 			bson_append_double(points, key, -1, i / 4.0);
 	}
@@ -100,13 +106,12 @@ append_value(bson_t *points, const char *key, int i, bool is_plain)
 
 /* Append a point, whose values can be in a subdocument. */
 static void
-append_point(const TestTable *table, bson_t *points, const char *key, int i,
-			 bool is_plain)
+append_point(const MtsContainer *container, bson_t *points, const char *key,
+			 int i, bool is_plain)
 {
 	bson_t point;
 
-	if (table->layout.containers[0].is_value ||
-		(!is_plain && random_below(60) == 0))
+	if (container->is_value || (!is_plain && random_below(60) == 0))
 	{
 		append_value(points, key, i, is_plain);
 		return;
@@ -128,13 +133,25 @@ slots_below(const MtsStep *above, const MtsStep *step)
 			   : (int) (above->unit.usecs / step->unit.usecs / 2);
 }
 
+/* Return the slot that follows one; most do so without a gap. */
+static int64_t
+random_next(const TestTable *table, int64_t n, int slots)
+{
+	if (random_below(5) > 0)
+		return (n + 1) % slots;
+	/* those of several containers are read at once if they ascend */
+	return table->layout.ncontainers > 1 ? n + 1 + random_below(3)
+										 : random_below(slots);
+}
+
 /*
- * Append some of a level's slots in a field; most follow each other.  Most
- * subdocuments of series have the same keys.
+ * Append some of the slots that a container has in a level; most follow each
+ * other.  Most subdocuments of series have the same keys.
  */
 static void
-random_level(const TestTable *table, int level, MtsTime start, int slots,
-			 bson_t *doc, const char *field, bool is_plain)
+random_level(const TestTable *table, const MtsContainer *container, int level,
+			 MtsTime start, int slots, bson_t *doc, const char *field,
+			 bool is_plain)
 {
 	const MtsStep *const *steps = table->layout.slots;
 	bool is_last = level == table->layout.nslots - 1;
@@ -142,27 +159,30 @@ random_level(const TestTable *table, int level, MtsTime start, int slots,
 		steps[level]->kind == MTS_STEP_COLUMN_KEY && random_below(5) > 0;
 	char buffer[MTS_MAX_KEY];
 	int64_t n = is_alike ? 0 : random_below(slots);
-	int i = is_alike ? slots : (int) random_below(is_last ? 70 : 12);
+	int i = is_alike ? slots
+					 : (int) random_below(is_last ? 70 : 12) /
+						   table->layout.ncontainers;
 	bson_t points;
 
 	bson_append_document_begin(doc, field, -1, &points);
-	for (; i > 0; i--)
+	for (; i > 0 && n < slots; i--)
 	{
 		const char *key =
 			is_plain ? slot_key(table, level, start, n, buffer)
 					 : random_key(table, level, start, buffer, n, slots);
 
 		if (is_last)
-			append_point(table, &points, key, i, is_plain);
+			append_point(container, &points, key, i, is_plain);
 		else if (!is_plain && random_below(30) == 0)
 			bson_append_null(&points, key, -1);
 		else
-			random_level(table, level + 1,
+			random_level(table, container, level + 1,
 						 start + n * steps[level]->unit.usecs,
 						 slots_below(steps[level], steps[level + 1]), &points,
 						 key, is_plain);
-		n = is_alike || random_below(5) > 0 ? (n + 1) % slots
-											: random_below(slots);
+		if (n + 1 == slots && table->layout.ncontainers > 1)
+			break;
+		n = is_alike ? (n + 1) % slots : random_next(table, n, slots);
 	}
 	bson_append_document_end(doc, &points);
 }
@@ -171,15 +191,20 @@ static void
 random_slots(const TestTable *table, int slots, bson_t *doc, bool is_plain)
 {
 	char path[MTS_MAX_PATH];
-	const MtsPath *values = table->layout.containers[0].path;
 	const MtsPath *time = &table->layout.bucket_time.path;
 
 	mts_path_dotted(time->steps, time->nsteps, path, sizeof(path));
 	bson_append_date_time(doc, path, -1, START);
-	mts_path_dotted(values->steps, mts_path_leading_names(values), path,
-					sizeof(path));
-	random_level(table, 0, table_time(2013, 10, 10, 23, 6, 0), slots, doc,
-				 path, is_plain);
+	for (int i = 0; i < table->layout.ncontainers; i++)
+	{
+		const MtsContainer *container = &table->layout.containers[i];
+		const MtsPath *values = container->path;
+
+		mts_path_dotted(values->steps, mts_path_leading_names(values), path,
+						sizeof(path));
+		random_level(table, container, 0, table_time(2013, 10, 10, 23, 6, 0),
+					 slots, doc, path, is_plain);
+	}
 }
 
 /* Append the elements of a container, as an array or a subdocument. */
@@ -318,7 +343,7 @@ is_same_point(MtsUnfold *unfold, const MtsBatch *batch, int i,
 	{
 		MtsElement element;
 
-		if (batch->words[c].room == 0)
+		if (batch->words[c].room == 0 || batch->words[c].numbers_only)
 			continue;
 		if (mts_unfold_value(unfold, point, &layout->columns[c], &element) ==
 			MTS_ABSENT)
@@ -719,6 +744,19 @@ main(void)
 												{"v", "v.{7 minutes}.{second}",
 												 MTS_ROLE_KEY, NULL, NULL}},
 									.span = "hour"};
+	static const TestSpec several =
+		{.name = "slots in several subdocuments",
+		 .columns = {{"ts", NULL, MTS_ROLE_TIME, NULL, NULL},
+					 {"u", "u.{minute}", MTS_ROLE_VALUE, NULL, NULL},
+					 {"v", "v.{minute}", MTS_ROLE_VALUE, NULL, NULL},
+					 {"w", "w.{minute}", MTS_ROLE_VALUE, NULL, NULL}},
+		 .span = "hour"};
+	static const TestSpec deeper =
+		{.name = "nested slots in several subdocuments",
+		 .columns = {{"ts", NULL, MTS_ROLE_TIME, NULL, NULL},
+					 {"u", "u.{minute}.{second}", MTS_ROLE_VALUE, NULL, NULL},
+					 {"v", "v.{minute}.{second}", MTS_ROLE_VALUE, NULL, NULL}},
+		 .span = "hour"};
 	static const TestSpec sparse =
 		{.name = "points that lack values",
 		 .columns = {{"ts", "s[].t", MTS_ROLE_TIME, NULL, NULL},
@@ -767,6 +805,10 @@ main(void)
 	   "a bucket of few slots is read at once");
 	ok(table_declare(&uneven, &table, &error) && test_table(&table),
 	   "a bucket of uneven slots is read at once");
+	ok(table_declare(&several, &table, &error) && test_table(&table),
+	   "slots in several subdocuments are read at once");
+	ok(table_declare(&deeper, &table, &error) && test_table(&table),
+	   "nested slots in several subdocuments are read at once");
 	ok(table_declare(&sparse, &table, &error) && test_table(&table) &&
 		   test_columns(&table, VALUE_KEYS),
 	   "a bucket of points that lack values is read at once");

@@ -1,6 +1,6 @@
 /*
  * test_range.c
- *		Proves that and, or and not of ranges are those of sets.
+ *		Proves that and, or, but not, and not of ranges are those of sets.
  *
  * Ranges are compared with bitmaps of small times.  The first and the last bit
  * stand for the open ends.
@@ -116,11 +116,38 @@ test_algebra(void)
 			if (mts_ranges_cover(&r[1], time_of_bit(i / 2), time_of_bit(i)) !=
 				((bits_between(i / 2, i) & ~y) == 0))
 				tap_fault("%x covers %d to %d", y, i / 2, i);
+		mts_ranges_subtract(&r[0], &r[1], &r[6]);
+		check("but not", &r[6], x & ~y, x, y);
 		if (mts_ranges_cover_all(&r[3]) != ((x | y) == (1u << BITS) - 1))
 			tap_fault("all of %x", x | y);
 	}
 	tap_claim(
-		"and, or and not are those of sets, and their results are normalized");
+		"and, or, but not, and not are those of sets, and their results are normalized");
+}
+
+static void
+test_normalize(void)
+{
+	MtsRange items[ITEMS];
+
+	for (int turn = 0; turn < 20000; turn++)
+	{
+		MtsRanges r = {(int) random_below(9), items};
+		uint32_t x = 0;
+
+		for (int i = 0; i < r.n; i++)
+		{
+			int from = (int) random_below(BITS);
+			int to = (int) random_between(0, BITS + 1);
+
+			items[i] = (MtsRange){time_of_bit(from), time_of_bit(to)};
+			if (from < to)
+				x |= bits_between(from, to);
+		}
+		mts_ranges_normalize(&r);
+		check("any ranges", &r, x, x, 0);
+	}
+	tap_claim("any ranges become the set of their instants");
 }
 
 static void
@@ -174,6 +201,7 @@ main(void)
 	ok(!mts_ranges_contain(&none, 0) && !mts_ranges_overlap(&none, 0, 1),
 	   "nothing contains nothing");
 	test_algebra();
+	test_normalize();
 	test_overlap();
 	return tap_done();
 }

@@ -15,9 +15,9 @@
  *		%o	const bson_t *, a document
  *
  * %s may also be a whole key.  Within a key or single quotes, %s and %d are
- * parts of the text, which is cut at MAX_TEXT bytes.  A syntax error aborts
- * the program.  Surplus commas and colons, and text after the value, are
- * ignored.
+ * parts of the text, which is cut at MAX_TEXT bytes.  In the place of a syntax
+ * error is a field that MongoDB refuses.  Surplus commas and colons, and text
+ * after the value, are ignored.
  */
 #include "core/bson/template.h"
 
@@ -29,25 +29,48 @@
 /* Room for a dotted path of an update (MTS_MAX_DOTTED) and text around it */
 #define MAX_TEXT 2560
 
+/* A name that neither a command nor an operator has */
+#define INVALID "$invalidTemplate"
+
 typedef struct Source
 {
+	const char *template;
 	const char *at;
 	va_list args;
 } Source;
 
 static void append_value(Source *source, bson_t *parent, const char *key);
 
-/* Skip to the next key, value or end, and return its first character. */
-static char
-next(Source *source)
+/* Append a syntax error as a value, and ignore the rest of the template. */
+static void
+append_error(Source *source, bson_t *parent, const char *key)
+{
+	bson_t child;
+
+	bson_append_document_begin(parent, key, -1, &child);
+	bson_append_utf8(&child, INVALID, -1, source->template, -1);
+	bson_append_document_end(parent, &child);
+	source->at = "";
+}
+
+/* Skip to the next key or value of a parent; false at its end. */
+static bool
+has_next(Source *source, bson_t *parent, char end)
 {
 	source->at += strspn(source->at, " ,:");
 	if (*source->at == '\0')
-		abort();
-	return *source->at;
+		append_error(source, parent, INVALID);
+	else if (*source->at != end)
+		return true;
+	else
+		source->at++;
+	return false;
 }
 
-/* Read a text up to one of the characters in ends, with its conversions. */
+/*
+ * Read a text up to one of the characters in ends, with its conversions, or to
+ * one that cannot be part of a text.
+ */
 static void
 read_text(Source *source, const char *ends, char text[MAX_TEXT])
 {
@@ -76,7 +99,7 @@ read_text(Source *source, const char *ends, char text[MAX_TEXT])
 			else if (part[1] == 's')
 				part = va_arg(source->args, const char *);
 			else
-				abort();
+				break;
 			len = strlen(part);
 			source->at += 2;
 		}
@@ -95,7 +118,7 @@ append_fields(Source *source, bson_t *doc)
 	char text[MAX_TEXT];
 
 	source->at++;
-	while (next(source) != '}')
+	while (has_next(source, doc, '}'))
 	{
 		const char *key = text;
 
@@ -106,10 +129,8 @@ append_fields(Source *source, bson_t *doc)
 		}
 		else
 			read_text(source, ":", text);
-		(void) next(source);
 		append_value(source, doc, key);
 	}
-	source->at++;
 }
 
 static void
@@ -118,7 +139,7 @@ append_elements(Source *source, bson_t *array)
 	uint32_t n = 0;
 
 	source->at++;
-	while (next(source) != ']')
+	while (has_next(source, array, ']'))
 	{
 		char buffer[16];
 		const char *key;
@@ -126,7 +147,6 @@ append_elements(Source *source, bson_t *array)
 		bson_uint32_to_string(n++, &key, buffer, sizeof(buffer));
 		append_value(source, array, key);
 	}
-	source->at++;
 }
 
 /* Append an array of the elements of a document. */
@@ -186,7 +206,7 @@ append_argument(Source *source, bson_t *parent, const char *key)
 								 va_arg(source->args, const bson_t *));
 			break;
 		default:
-			abort();
+			append_error(source, parent, key);
 	}
 }
 
@@ -196,23 +216,22 @@ append_word(Source *source, bson_t *parent, const char *key)
 {
 	char word[MAX_TEXT];
 	char *end;
+	double number;
 
 	read_text(source, " ,]}", word);
+	number = strtod(word, &end);
 	if (strcmp(word, "null") == 0)
 		bson_append_null(parent, key, -1);
 	else if (strcmp(word, "true") == 0 || strcmp(word, "false") == 0)
 		bson_append_bool(parent, key, -1, word[0] == 't');
 	else if (strcmp(word, "NaN") == 0)
 		bson_append_double(parent, key, -1, NAN);
+	else if (end == word || *end != '\0')
+		append_error(source, parent, key);
+	else if (strchr(word, '.'))
+		bson_append_double(parent, key, -1, number);
 	else
-	{
-		if (strchr(word, '.'))
-			bson_append_double(parent, key, -1, strtod(word, &end));
-		else
-			bson_append_int32(parent, key, -1, (int) strtol(word, &end, 10));
-		if (end == word || *end)
-			abort();
-	}
+		bson_append_int32(parent, key, -1, (int) number);
 }
 
 static void
@@ -221,6 +240,7 @@ append_value(Source *source, bson_t *parent, const char *key)
 	char text[MAX_TEXT];
 	bson_t child;
 
+	source->at += strspn(source->at, " :");
 	switch (*source->at)
 	{
 		case '{':
@@ -236,9 +256,10 @@ append_value(Source *source, bson_t *parent, const char *key)
 		case '\'':
 			source->at++;
 			read_text(source, "'", text);
-			if (*source->at++ == '\0')
-				abort();
-			bson_append_utf8(parent, key, -1, text, -1);
+			if (*source->at++ == '\'')
+				bson_append_utf8(parent, key, -1, text, -1);
+			else
+				append_error(source, parent, key);
 			break;
 		case '%':
 			append_argument(source, parent, key);
@@ -255,7 +276,7 @@ append_value(Source *source, bson_t *parent, const char *key)
 void
 mts_template_append(bson_t *parent, const char *key, const char *template, ...)
 {
-	Source source = {.at = template};
+	Source source = {.template = template, .at = template};
 
 	va_start(source.args, template);
 	append_value(&source, parent, key);
@@ -269,7 +290,7 @@ mts_template_append(bson_t *parent, const char *key, const char *template, ...)
 void
 mts_template_vfields(bson_t *doc, const char *template, va_list args)
 {
-	Source source = {.at = template};
+	Source source = {.template = template, .at = template};
 
 	va_copy(source.args, args);
 	append_fields(&source, doc);
@@ -299,7 +320,7 @@ mts_template_fields(bson_t *doc, const char *template, ...)
 void
 mts_template_push(bson_t *array, const char *template, ...)
 {
-	Source source = {.at = template};
+	Source source = {.template = template, .at = template};
 	char key[16];
 
 	snprintf(key, sizeof(key), "%u", bson_count_keys(array));

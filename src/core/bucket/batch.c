@@ -44,16 +44,31 @@ count_slot_keys(const MtsBatch *batch, const MtsLayout *layout)
 	return n;
 }
 
-/* Find a column of the points that is in a container; -1 if none is. */
+/*
+ * Find the column that is read of a container whose points are words: the one
+ * that is wanted, otherwise any.  -1 if there is none, or several are wanted.
+ */
 static int
-column_of_points(const MtsBatch *batch, const MtsLayout *layout)
+word_of_container(const MtsBatch *batch, const MtsLayout *layout,
+				  int container)
 {
-	if (batch->ncolumns > 0)
-		return batch->columns[0];
-	for (int i = 0; i < layout->ncolumns; i++)
-		if (layout->columns[i].container >= 0)
-			return i;
-	return -1;
+	int found = -1;
+
+	for (int i = 0; i < batch->ncolumns; i++)
+	{
+		const MtsColumn *column = &layout->columns[batch->columns[i]];
+
+		if (column->container != container)
+			continue;
+		if (found >= 0 || !is_whole_value(layout, column))
+			return -1;
+		found = batch->columns[i];
+	}
+	for (int i = 0; i < layout->ncolumns && found < 0; i++)
+		if (layout->columns[i].container == container &&
+			is_whole_value(layout, &layout->columns[i]))
+			found = i;
+	return found;
 }
 
 /* Choose how to read points whose slots are their times. */
@@ -61,20 +76,18 @@ static MtsBatchMethod
 choose_slot_method(const MtsBatch *batch, const MtsLayout *layout)
 {
 	const MtsStep *last = layout->slots[layout->nslots - 1];
-	int column = column_of_points(batch, layout);
 
-	if (layout->ncontainers != 1)
-		return MTS_BATCH_POINTS;
 	for (int i = 0; i < layout->nslots - 1; i++)
 		if (!counts_units(layout->slots[i]))
 			return MTS_BATCH_POINTS;
-	if (last->kind == MTS_STEP_COLUMN_KEY)
+	if (last->kind == MTS_STEP_COLUMN_KEY && layout->ncontainers == 1)
 		return MTS_BATCH_HOLDERS;
-	return batch->ncolumns <= 1 && batch->nkeys == 0 && counts_units(last) &&
-				   last->unit.usecs > 0 && column >= 0 &&
-				   is_whole_value(layout, &layout->columns[column])
-			   ? MTS_BATCH_SLOTS
-			   : MTS_BATCH_POINTS;
+	if (batch->nkeys > 0 || !counts_units(last) || last->unit.usecs == 0)
+		return MTS_BATCH_POINTS;
+	for (int i = 0; i < layout->ncontainers; i++)
+		if (word_of_container(batch, layout, i) < 0)
+			return MTS_BATCH_POINTS;
+	return MTS_BATCH_SLOTS;
 }
 
 /* Choose the fastest way to read the columns. */
@@ -102,10 +115,12 @@ choose_method(const MtsBatch *batch, const MtsLayout *layout)
 			   : MTS_BATCH_POINTS;
 }
 
-/* Prepare to tell series apart. */
+/* Make the memory of series. */
 static void
-init_series(MtsBatch *batch, const MtsArena *arena)
+make_series(MtsBatch *batch)
 {
+	const MtsArena *arena = batch->arena;
+
 	batch->series =
 		mts_arena_allocate(arena, MTS_BATCH_SERIES * sizeof(MtsSeries));
 	batch->series_of = mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(int));
@@ -142,14 +157,38 @@ init_columns(MtsBatch *batch, const MtsLayout *layout, const bool *words,
 	return true;
 }
 
-/* Make the memory of a batch whose method and columns have been set. */
+/*
+ * Read a column of each container, since points are in any of them.  Of those
+ * that are not wanted, only the numbers count.
+ */
 static void
-init_memory(MtsBatch *batch, const MtsLayout *layout, const MtsArena *arena)
+cover_containers(MtsBatch *batch, const MtsLayout *layout,
+				 const MtsArena *arena)
 {
+	int *columns =
+		mts_arena_allocate(arena, layout->ncontainers * sizeof(int));
+
+	for (int i = 0; i < layout->ncontainers; i++)
+	{
+		int column = columns[i] = word_of_container(batch, layout, i);
+
+		batch->words[column].numbers_only = true;
+	}
+	for (int i = 0; i < batch->ncolumns; i++)
+		batch->words[batch->columns[i]].numbers_only = false;
+	batch->columns = columns;
+	batch->ncolumns = batch->nwords = layout->ncontainers;
+}
+
+/* Make the memory of points. */
+static void
+make_memory(MtsBatch *batch)
+{
+	const MtsArena *arena = batch->arena;
 	bool is_holder = batch->method == MTS_BATCH_HOLDERS;
 
 	if (batch->nkeys > 0)
-		init_series(batch, arena);
+		make_series(batch);
 	batch->nmodels = is_holder ? 1 : MTS_BATCH_MODELS;
 	batch->models =
 		mts_arena_allocate(arena, batch->nmodels * sizeof(MtsModel));
@@ -157,8 +196,8 @@ init_memory(MtsBatch *batch, const MtsLayout *layout, const MtsArena *arena)
 		mts_model_init(&batch->models[i], batch->ncolumns, arena);
 	batch->times = mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(MtsTime));
 	batch->numbers =
-		mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(int64_t));
-	batch->point = mts_arena_allocate(arena, (layout->ncontainers + 1) *
+		mts_arena_allocate(arena, 3 * MTS_BATCH_ROOM * sizeof(int64_t));
+	batch->point = mts_arena_allocate(arena, (batch->layout->ncontainers + 1) *
 												 sizeof(MtsElement));
 	for (int i = 0; i < batch->nwords; i++)
 		mts_words_init(&batch->words[batch->columns[i]], MTS_BATCH_ROOM,
@@ -183,6 +222,8 @@ mts_batch_init(MtsBatch *batch, const MtsLayout *layout, const bool *words,
 
 	memset(batch, 0, sizeof(*batch));
 	batch->time = -1;
+	batch->layout = layout;
+	batch->arena = arena;
 	batch->types = types;
 	batch->columns = mts_arena_allocate(arena, n * sizeof(int));
 	batch->words = mts_arena_allocate(arena, n * sizeof(MtsWords));
@@ -193,12 +234,8 @@ mts_batch_init(MtsBatch *batch, const MtsLayout *layout, const bool *words,
 	batch->method = choose_method(batch, layout);
 	batch->keys_are_slots = batch->method == MTS_BATCH_HOLDERS &&
 							count_slot_keys(batch, layout) == batch->nkeys;
-	/* slots are read for their times alone, too */
 	if (batch->method == MTS_BATCH_SLOTS)
-	{
-		batch->columns[0] = column_of_points(batch, layout);
-		batch->ncolumns = batch->nwords = 1;
-	}
+		cover_containers(batch, layout, arena);
 	if (layout->time_column >= 0 &&
 		(is_flat || batch->method == MTS_BATCH_ELEMENTS ||
 		 batch->method == MTS_BATCH_COLUMNS))
@@ -207,14 +244,20 @@ mts_batch_init(MtsBatch *batch, const MtsLayout *layout, const bool *words,
 		batch->columns[batch->ncolumns++] = layout->time_column;
 		batch->nwords += batch->method == MTS_BATCH_COLUMNS;
 	}
-	init_memory(batch, layout, arena);
 	return true;
 }
 
-/* mts_batch_clear: remove all points. */
+/*
+ * mts_batch_clear
+ *		Remove all points.
+ *
+ * The first call makes the memory of points: many batches never read any.
+ */
 void
 mts_batch_clear(MtsBatch *batch)
 {
+	if (!batch->times)
+		make_memory(batch);
 	batch->n = batch->nseries = 0;
 	batch->nkey_bytes = 0;
 	for (int i = 0; i < batch->nwords; i++)
@@ -514,10 +557,9 @@ read_like_elements(MtsBatch *batch, MtsUnfold *unfold, MtsLevel *level)
 
 /* Read the points of an innermost level. */
 static bool
-read_elements(MtsBatch *batch, MtsUnfold *unfold)
+read_elements(MtsBatch *batch, MtsUnfold *unfold, MtsLevel *level)
 {
 	MtsWalk *walk = unfold->walks;
-	MtsLevel *level = &walk->levels[walk->depth];
 	MtsPoint point = {.elements = batch->point};
 	bool is_array =
 		level->holder.type == BSON_TYPE_ARRAY &&
@@ -603,9 +645,8 @@ read_like_holders(MtsBatch *batch, MtsUnfold *unfold)
  * levels like it that follow.
  */
 static bool
-read_holder(MtsBatch *batch, MtsUnfold *unfold)
+read_holder(MtsBatch *batch, MtsUnfold *unfold, MtsLevel *level)
 {
-	const MtsLevel *level = mts_walk_level(unfold->walks);
 	MtsElement holder = level->holder;
 	MtsTime time = level->start;
 	bool is_wanted = mts_ranges_contain(unfold->ranges, time);
@@ -629,42 +670,144 @@ read_holder(MtsBatch *batch, MtsUnfold *unfold)
 
 /* ---- Slots that count units --------------------------------------------- */
 
-/* Read the values of an innermost level. */
+/* Read the words of a container's innermost level, and leave it. */
 static bool
-read_slots(MtsBatch *batch, MtsUnfold *unfold)
+read_words(MtsWords *words, MtsWalk *walk)
 {
-	const MtsLevel *level = mts_walk_level(unfold->walks);
-	const MtsStep *slot = unfold->layout->slots[unfold->layout->nslots - 1];
-	MtsWords *words = &batch->words[batch->columns[0]];
+	const MtsLevel *level = mts_walk_level(walk);
+	const MtsStep *slot = walk->layout->slots[walk->depth];
 	bool is_plain =
 		slot->nnumbers == 0 && slot->base == 0 && mts_span_is_zero(slot->of);
 	MtsWordKeys keys = {.slot = is_plain ? NULL : slot,
 						.first = level->first_key};
-	int n = words->n;
 
 	keys.limit =
 		(level->end - level->start + slot->unit.usecs - 1) / slot->unit.usecs;
-	if (!mts_words_read(words, &level->holder, &keys, batch->numbers))
+	if (!mts_words_read(words, &level->holder, &keys))
 		return false;
-	for (; n < words->n; n++)
-		batch->times[n] = level->start + batch->numbers[n] * slot->unit.usecs;
-	batch->n = words->n;
-	mts_walk_leave_level(unfold->walks);
+	mts_walk_leave_level(walk);
 	return true;
 }
 
-/* Read the points of each innermost level of the only container. */
+/* Merge ascending numbers, each of them once; return how many there are. */
+static int
+unite(const int64_t *a, int na, const int64_t *b, int nb, int64_t *numbers)
+{
+	int n = 0;
+
+	for (int i = 0, j = 0; i < na || j < nb; n++)
+	{
+		numbers[n] = j == nb || (i < na && a[i] < b[j]) ? a[i] : b[j];
+		i += i < na && a[i] == numbers[n];
+		j += j < nb && b[j] == numbers[n];
+	}
+	return n;
+}
+
+/*
+ * Make points of the words that were read of a level: one for each number that
+ * a container has.  False if there are too many, or numbers do not ascend.
+ */
+static bool
+join_words(MtsBatch *batch, int *n)
+{
+	int64_t *both = batch->numbers + MTS_BATCH_ROOM;
+
+	*n = 0;
+	for (int i = 0; i < batch->nwords; i++)
+	{
+		const MtsWords *words = &batch->words[batch->columns[i]];
+		const int64_t *numbers = words->numbers + batch->n;
+		int nwords = words->n - batch->n;
+
+		if (i > 0 && nwords == *n &&
+			memcmp(numbers, batch->numbers, nwords * sizeof(int64_t)) == 0)
+			continue;
+		if (!mts_words_ascend(words, batch->n))
+			return false;
+		*n = unite(batch->numbers, *n, numbers, nwords, both);
+		if (*n > MTS_BATCH_ROOM - batch->n)
+			return false;
+		memcpy(batch->numbers, both, *n * sizeof(int64_t));
+	}
+	for (int i = 0; i < batch->nwords; i++)
+		mts_words_spread(&batch->words[batch->columns[i]], batch->n,
+						 batch->numbers, *n);
+	return true;
+}
+
+/*
+ * Read the values that the containers have in an innermost level.  The levels
+ * of several containers are joined in the order of their times.
+ */
+static bool
+read_slots(MtsBatch *batch, MtsUnfold *unfold, MtsLevel *level)
+{
+	const MtsLayout *layout = unfold->layout;
+	int64_t unit = layout->slots[layout->nslots - 1]->unit.usecs;
+	MtsTime start = level->start;
+	const int64_t *numbers = batch->numbers;
+	int n = 0;
+
+	for (int i = 0; i < layout->ncontainers; i++)
+	{
+		MtsWalk *walk = &unfold->walks[i];
+
+		if (walk->depth >= 0 && mts_walk_level(walk)->start == start &&
+			!read_words(&batch->words[batch->columns[i]], walk))
+			return false;
+	}
+	if (layout->ncontainers == 1)
+	{
+		const MtsWords *words = &batch->words[batch->columns[0]];
+
+		numbers = words->numbers + batch->n;
+		n = words->n - batch->n;
+	}
+	else if ((batch->n > 0 && batch->times[batch->n - 1] >= start) ||
+			 !join_words(batch, &n))
+		return false;
+	for (int i = 0; i < n; i++)
+		batch->times[batch->n++] = start + numbers[i] * unit;
+	return true;
+}
+
+/*
+ * Find the next innermost level of each container, and the first of these
+ * levels; MTS_DONE if there is none.
+ */
+static MtsUnfolded
+next_level(const MtsUnfold *unfold, MtsLevel **first)
+{
+	*first = NULL;
+	for (int i = 0; i < unfold->layout->ncontainers; i++)
+	{
+		MtsWalk *walk = &unfold->walks[i];
+		MtsUnfolded result = mts_walk_next_level(walk);
+
+		if (result == MTS_INVALID)
+			return MTS_INVALID;
+		if (result == MTS_POINT &&
+			(!*first || mts_walk_level(walk)->start < (*first)->start))
+			*first = &walk->levels[walk->depth];
+	}
+	return *first ? MTS_POINT : MTS_DONE;
+}
+
+/* Read the points of each innermost level. */
 static bool
 read_levels(MtsBatch *batch, MtsUnfold *unfold,
-			bool (*read_level)(MtsBatch *batch, MtsUnfold *unfold))
+			bool (*read_level)(MtsBatch *batch, MtsUnfold *unfold,
+							   MtsLevel *level))
 {
+	MtsLevel *level;
 	MtsUnfolded result;
 
 	/* where the clocks of the slots change, slots are not equally long */
 	if (unfold->slots.zone && unfold->layout->time_kind == MTS_TIME_SLOTS)
 		return false;
-	while ((result = mts_walk_next_level(unfold->walks)) == MTS_POINT)
-		if (!read_level(batch, unfold))
+	while ((result = next_level(unfold, &level)) == MTS_POINT)
+		if (!read_level(batch, unfold, level))
 			return false;
 	return result == MTS_DONE;
 }
@@ -677,7 +820,7 @@ read_levels(MtsBatch *batch, MtsUnfold *unfold,
  */
 static bool
 read_container(const MtsUnfold *unfold, int container, int npoints,
-			   MtsWords *words, int64_t *numbers)
+			   MtsWords *words)
 {
 	const MtsWalk *walk = &unfold->walks[container];
 	const MtsWordKeys keys = {.limit = MTS_BATCH_ROOM};
@@ -685,6 +828,7 @@ read_container(const MtsUnfold *unfold, int container, int npoints,
 	if (walk->depth == 0)
 	{
 		const MtsElement *holder = &mts_walk_level(walk)->holder;
+		int n;
 
 		if (holder->type == BSON_TYPE_BINARY)
 		{
@@ -692,10 +836,17 @@ read_container(const MtsUnfold *unfold, int container, int npoints,
 				(npoints >= 0 && words->n != npoints))
 				return false;
 		}
-		else if (!mts_words_read(words, holder, &keys, numbers) ||
-				 !mts_words_spread(words, numbers,
-								   holder->type == BSON_TYPE_ARRAY))
-			return false;
+		else
+		{
+			if (!mts_words_read(words, holder, &keys) ||
+				!mts_words_ascend(words, 0))
+				return false;
+			n = words->n > 0 ? (int) words->numbers[words->n - 1] + 1 : 0;
+			/* the elements of an array are counted */
+			if (holder->type == BSON_TYPE_ARRAY && n > words->n)
+				return false;
+			mts_words_spread(words, 0, NULL, n);
+		}
 	}
 	if (npoints < 0)
 		return true;
@@ -711,7 +862,7 @@ read_times(MtsBatch *batch, const MtsUnfold *unfold)
 	MtsWords *words = &batch->words[column];
 
 	if (!read_container(unfold, unfold->layout->columns[column].container, -1,
-						words, batch->numbers))
+						words))
 		return false;
 	batch->n = words->n;
 	if (batch->n > 0 &&
@@ -738,7 +889,7 @@ read_columns(MtsBatch *batch, const MtsUnfold *unfold)
 
 		if (column != layout->time_column &&
 			!read_container(unfold, layout->columns[column].container,
-							batch->n, &batch->words[column], batch->numbers))
+							batch->n, &batch->words[column]))
 			return false;
 	}
 	return true;

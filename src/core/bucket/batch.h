@@ -21,7 +21,7 @@
 
 typedef enum MtsBatchMethod
 {
-	MTS_BATCH_SLOTS,     /* values in slots that count units */
+	MTS_BATCH_SLOTS, /* a value of each container in slots that count units */
 	MTS_BATCH_HOLDERS,   /* {column} slots, in those that count units */
 	MTS_BATCH_COLUMNS,   /* values beside dates, in elements of containers */
 	MTS_BATCH_ELEMENTS,  /* subdocuments with their times */
@@ -52,8 +52,11 @@ typedef struct MtsBatch
 	int nwords;
 	int ncolumns;
 	int *columns;
-	int time;          /* which of them is the time of a point; or -1 */
-	int64_t *numbers;  /* of the elements that are read */
+	int time; /* which of them is the time of a point; or -1 */
+	const MtsLayout *layout;
+	const MtsArena *arena; /* of what follows, which is made when points are
+							* read */
+	int64_t *numbers;  /* of the points of a level, and room to unite them */
 	MtsElement *point; /* its elements, by container */
 	int nmodels;
 	int oldest; /* the model that is replaced next */

@@ -17,6 +17,7 @@ mts_words_init(MtsWords *words, int room, const MtsArena *arena)
 	words->room = room;
 	words->words = mts_arena_allocate(arena, room * sizeof(int64_t));
 	words->missing = mts_arena_allocate(arena, room * sizeof(bool));
+	words->numbers = mts_arena_allocate(arena, room * sizeof(int64_t));
 	mts_words_clear(words);
 }
 
@@ -191,7 +192,7 @@ head_of(uint8_t type, int64_t key, int *size)
  */
 static const uint8_t *
 read_run(const uint8_t *at, const uint8_t *end, uint8_t type, int64_t key,
-		 int64_t limit, MtsWords *words, int64_t *numbers)
+		 int64_t limit, MtsWords *words)
 {
 	int size = mts_words_size(type);
 	int n = words->n;
@@ -210,7 +211,7 @@ read_run(const uint8_t *at, const uint8_t *end, uint8_t type, int64_t key,
 			   (is_run = end - at >= MAX_ELEMENT &&
 						 (mts_words_get(at, 8) & mask) == head))
 		{
-			numbers[n] = key++;
+			words->numbers[n] = key++;
 			words->words[n++] = mts_words_get(at + head_size, size);
 			at += head_size + size;
 			head += UINT64_C(1) << (8 * (head_size - 2));
@@ -241,6 +242,27 @@ read_head(const uint8_t *at, const uint8_t *end, const MtsWordKeys *keys,
 }
 
 /*
+ * Return the size of the value of an element: of any, if only the numbers of
+ * elements are wanted.  -1 if it can't be read.  Empty documents are not
+ * points.
+ */
+static int
+value_size(const MtsWords *words, const MtsElementCursor *cursor,
+		   const uint8_t *at)
+{
+	MtsElementCursor other = *cursor;
+	MtsElement element;
+
+	if (mts_words_size(*at) >= 0 || !words->numbers_only)
+		return mts_words_size(*at);
+	other.at = at;
+	return mts_element_next(&other, &element) == MTS_NEXT_OK &&
+				   !mts_element_is_empty_document(&element)
+			   ? (int) element.size
+			   : -1;
+}
+
+/*
  * mts_words_read
  *		Append the elements of a document or array, and set their numbers.
  *
@@ -249,7 +271,7 @@ read_head(const uint8_t *at, const uint8_t *end, const MtsWordKeys *keys,
  */
 bool
 mts_words_read(MtsWords *words, const MtsElement *holder,
-			   const MtsWordKeys *keys, int64_t *numbers)
+			   const MtsWordKeys *keys)
 {
 	MtsElementCursor cursor;
 	const uint8_t *at;
@@ -260,54 +282,57 @@ mts_words_read(MtsWords *words, const MtsElement *holder,
 	{
 		int n = words->n;
 		uint8_t type = *at;
-		int size = mts_words_size(type);
+		int size = value_size(words, &cursor, at);
 
 		if (size < 0 || n == words->room)
 			return false;
-		at = read_head(at, cursor.end, keys, words, &numbers[n]);
+		at = read_head(at, cursor.end, keys, words, &words->numbers[n]);
 		if (!at || cursor.end - at < size)
 			return false;
-		if (size == 0)
+		if (mts_words_size(type) <= 0)
 			words->missing[n] = words->has_missing = true;
 		else if (!set_word(words, n, mts_words_get(at, size), type))
 			return false;
 		words->n++;
 		at += size;
 		if (!keys->slot && type == words->type)
-			at = read_run(at, cursor.end, type, numbers[n] + 1, keys->limit,
-						  words, numbers);
+			at = read_run(at, cursor.end, type, words->numbers[n] + 1,
+						  keys->limit, words);
 	}
+	return true;
+}
+
+/* mts_words_ascend: tell whether numbers ascend from a word on. */
+bool
+mts_words_ascend(const MtsWords *words, int from)
+{
+	for (int i = from + 1; i < words->n; i++)
+		if (words->numbers[i] <= words->numbers[i - 1])
+			return false;
 	return true;
 }
 
 /*
  * mts_words_spread
- *		Move each word to the index that its number is; those in between are
- *		missing.
+ *		Move the words from one on to the places that their numbers have among
+ *		n ascending ones.
  *
- * False if the numbers do not ascend, or leave gaps in an array, whose
- * elements are counted.
+ * Places without a word are missing.  numbers is NULL for those from 0 on.
  */
-bool
-mts_words_spread(MtsWords *words, const int64_t *numbers, bool is_array)
+void
+mts_words_spread(MtsWords *words, int from, const int64_t *numbers, int n)
 {
 	int last = words->n - 1;
-	int end = last >= 0 ? (int) numbers[last] + 1 : 0;
 
-	for (int i = 1; i <= last; i++)
-		if (numbers[i] <= numbers[i - 1])
-			return false;
-	if (is_array && end > words->n)
-		return false;
-	words->has_missing |= end > words->n;
-	words->n = end;
-	for (int to = end - 1; to > last; to--)
+	words->has_missing |= words->n < from + n;
+	words->n = from + n;
+	for (int to = words->n - 1; to > last; to--)
 	{
-		bool has_key = last >= 0 && numbers[last] == to;
+		int64_t number = numbers ? numbers[to - from] : to - from;
+		bool has_word = last >= from && words->numbers[last] == number;
 
-		words->missing[to] = !has_key || words->missing[last];
-		if (has_key)
+		words->missing[to] = !has_word || words->missing[last];
+		if (has_word)
 			words->words[to] = words->words[last--];
 	}
-	return true;
 }

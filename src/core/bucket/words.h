@@ -15,12 +15,14 @@
 typedef struct MtsWords
 {
 	int n;
-	int room;     /* of the arrays; 0 if the column is not read */
-	uint8_t type; /* double, int32, int64 or date; 0 if all are missing */
+	int room;          /* of the arrays; 0 if the column is not read */
+	bool numbers_only; /* values that are not words are missing, too */
+	uint8_t type;      /* double, int32, int64 or date; 0 if all are missing */
 	bool has_missing;
 	int64_t
 		*words; /* integers or the bits of doubles; unspecified if missing */
 	bool *missing;
+	int64_t *numbers; /* of elements, by their keys; unspecified for others */
 } MtsWords;
 
 /* The keys of elements: numbers below a limit */
@@ -36,9 +38,10 @@ extern void mts_words_init(MtsWords *words, int room, const MtsArena *arena);
 extern void mts_words_clear(MtsWords *words);
 extern bool mts_words_set(MtsWords *words, int i, const MtsElement *element);
 extern bool mts_words_read(MtsWords *words, const MtsElement *holder,
-						   const MtsWordKeys *keys, int64_t *numbers);
-extern bool mts_words_spread(MtsWords *words, const int64_t *numbers,
-							 bool is_array);
+						   const MtsWordKeys *keys);
+extern bool mts_words_ascend(const MtsWords *words, int from);
+extern void mts_words_spread(MtsWords *words, int from, const int64_t *numbers,
+							 int n);
 
 /* The size of a value of a type, or -1 if it is neither a word nor null */
 static inline int

@@ -30,7 +30,8 @@ typedef struct Item
 {
 	MtsTime time;
 	MtsElement element;
-	MtsSlotKey slots[MTS_MAX_SLOTS]; /* unused ones are zero */
+	int nslots;
+	MtsSlotKey slots[MTS_MAX_SLOTS];
 } Item;
 
 struct MtsZipList
@@ -199,9 +200,13 @@ next_in_order(MtsZip *zip, MtsPoint *point)
 
 /* Order slots level by level: by index or, in a {column} slot, by text. */
 static int
-compare_slots(const MtsSlotKey *a, const MtsSlotKey *b)
+compare_items(const void *left, const void *right)
 {
-	for (int i = 0; i < MTS_MAX_SLOTS; i++)
+	const Item *item = left;
+	const MtsSlotKey *a = item->slots;
+	const MtsSlotKey *b = ((const Item *) right)->slots;
+
+	for (int i = 0; i < item->nslots; i++)
 	{
 		if (a[i].index != b[i].index)
 			return a[i].index < b[i].index ? -1 : 1;
@@ -216,17 +221,9 @@ compare_slots(const MtsSlotKey *a, const MtsSlotKey *b)
 	return 0;
 }
 
-static int
-compare_items(const void *a, const void *b)
-{
-	return compare_slots(((const Item *) a)->slots, ((const Item *) b)->slots);
-}
-
 static Item *
 add_item(MtsZip *zip, struct MtsZipList *list)
 {
-	Item *item;
-
 	if (list->n == list->room)
 	{
 		size_t size = list->room * sizeof(Item);
@@ -234,9 +231,7 @@ add_item(MtsZip *zip, struct MtsZipList *list)
 		list->room *= 2;
 		list->items = mts_arena_grow(zip->arena, list->items, size, 2 * size);
 	}
-	item = &list->items[list->n++];
-	memset(item->slots, 0, sizeof(item->slots));
-	return item;
+	return &list->items[list->n++];
 }
 
 /*
@@ -261,6 +256,7 @@ collect(MtsZip *zip)
 
 			item->time = mts_walk_time(walk);
 			item->element = element;
+			item->nslots = walk->layout->nslots;
 			mts_walk_slots(walk, item->slots);
 		}
 		if (result == MTS_INVALID)
@@ -305,11 +301,11 @@ mts_zip_next(MtsZip *zip, MtsPoint *point)
 	if (!least)
 		return MTS_DONE;
 	point->time = least->time;
-	memcpy(point->slots, least->slots, sizeof(point->slots));
+	memcpy(point->slots, least->slots, least->nslots * sizeof(MtsSlotKey));
 	for (int i = 0; i < zip->n; i++)
 	{
 		item = next_item(zip, i);
-		if (item && compare_slots(item->slots, point->slots) == 0)
+		if (item && compare_items(item, least) == 0)
 		{
 			point->elements[i] = item->element;
 			zip->lists[i].next++;

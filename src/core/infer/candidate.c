@@ -137,6 +137,7 @@ add_unit(MtsInfer *infer, const MtsReading *reading, int level, MtsGrade least,
 		next.slots[level].unit = unit;
 		grade =
 			mts_evidence_grade(infer, &next, level, form, &next.slots[level]);
+		next.slots[level].grade = grade;
 		/* keys that differ with the bucket's time confirm its span */
 		next.is_confirmed = form >= MTS_KEY_OF_HOUR;
 		if (next.is_confirmed && grade == MTS_GRADE_FORCED)
@@ -354,7 +355,8 @@ set_elements(const MtsInfer *infer, MtsReading *reading)
 {
 	reading->nslots = infer->survey.nodes[reading->containers[0]].nslots;
 	for (int i = 0; i < reading->nslots; i++)
-		reading->slots[i] = (MtsInferSlot){MTS_NO_UNIT, "[]"};
+		reading->slots[i] =
+			(MtsInferSlot){MTS_NO_UNIT, "[]", MTS_GRADE_FORCED};
 	reading->grade = MTS_GRADE_FORCED;
 }
 
@@ -416,16 +418,22 @@ are_numbers(const MtsInfer *infer, const MtsReading *reading)
 static void
 add_elements(MtsInfer *infer, MtsReading reading)
 {
-	for (int span = 0; span < mts_unit_count(); span++)
-		for (int i = 0; i < infer->nfields && mts_unit_is_single(span); i++)
-		{
-			reading.bucket = &infer->fields[i];
-			reading.span = span;
-			if (span >= reading.bucket->unit &&
-				(mts_unit_span(span).months == 0 ||
-				 reading.bucket->distinct > 1))
-				add_candidate(infer, &reading);
-		}
+	/* buckets hardly span a multiple if they may span a unit */
+	for (int turn = 0; turn < 2; turn++)
+		for (int span = 0; span < mts_unit_count(); span++)
+			for (int i = 0; i < infer->nfields; i++)
+			{
+				reading.bucket = &infer->fields[i];
+				reading.span = span;
+				if (mts_unit_is_single(span) != (turn == 0))
+					continue;
+				if (turn == 1 ? grade_span(infer, reading.bucket, span) >
+									MTS_GRADE_NONE
+							  : span >= reading.bucket->unit &&
+									(mts_unit_span(span).months == 0 ||
+									 reading.bucket->distinct > 1))
+					add_candidate(infer, &reading);
+			}
 	reading.bucket = NULL;
 	reading.span = MTS_NO_UNIT;
 	if (are_measured(infer, reading.time_node) &&
@@ -554,47 +562,69 @@ score_offset(const MtsInfer *infer, const MtsReading *reading, int node,
 	return 0.1 + ascend + greatest / inside;
 }
 
-/* Add numbers in the points of an array that are offsets. */
+/* Find the numbers in points that are offsets best, as a reading's time. */
+static bool
+find_offset(const MtsInfer *infer, MtsReading *reading)
+{
+	char format[MTS_INFER_FORMAT];
+	double best = 0;
+	MtsLeaves leaves;
+
+	mts_column_leaves(infer, reading->containers[0], &leaves);
+	for (int i = 0; i < leaves.n; i++)
+	{
+		double score =
+			mts_column_has_only(infer, leaves.nodes[i],
+								MTS_BINARY_NUMBER_TYPES)
+				? score_offset(infer, reading, leaves.nodes[i], format)
+				: 0;
+
+		if (score <= best)
+			continue;
+		best = score;
+		reading->time_node = leaves.nodes[i];
+		strcpy(reading->time_format, format);
+	}
+	return best > 0;
+}
+
+/*
+ * Add numbers in the points of an array that are offsets, in buckets of a
+ * unit, and otherwise of a multiple that divides the distances of their times.
+ */
 static void
 add_offsets(MtsInfer *infer)
 {
 	MtsReading reading = infer->reading;
 	const MtsNode *node = &infer->survey.nodes[reading.containers[0]];
-	char format[MTS_INFER_FORMAT];
-	MtsLeaves leaves;
 	int day = mts_unit_find((MtsSpan){0, 1, 0});
 
 	if (node->kind != MTS_NODE_ELEMENTS || node->nslots != 1 ||
 		!mts_column_is_record(infer, reading.containers[0]))
 		return;
-	mts_column_leaves(infer, reading.containers[0], &leaves);
 	set_elements(infer, &reading);
 	reading.grade = MTS_GRADE_ASSUMED;
 	for (int i = 0; i < infer->nfields; i++)
 	{
 		const MtsTimeField *field = &infer->fields[i];
-		double best = 0;
 
 		reading.bucket = field;
 		/* a single time begins a month by chance */
 		reading.span =
 			field->distinct < 2 && field->unit < day ? day : field->unit;
-		for (int j = 0; j < leaves.n; j++)
+		if (find_offset(infer, &reading))
 		{
-			double score =
-				mts_column_has_only(infer, leaves.nodes[j],
-									MTS_BINARY_NUMBER_TYPES)
-					? score_offset(infer, &reading, leaves.nodes[j], format)
-					: 0;
-
-			if (score <= best)
-				continue;
-			best = score;
-			reading.time_node = leaves.nodes[j];
-			strcpy(reading.time_format, format);
-		}
-		if (best > 0)
 			add_candidate(infer, &reading);
+			continue;
+		}
+		for (int span = 0; span < mts_unit_count(); span++)
+		{
+			reading.span = span;
+			if (!mts_unit_is_single(span) &&
+				grade_span(infer, field, span) > MTS_GRADE_NONE &&
+				find_offset(infer, &reading))
+				add_candidate(infer, &reading);
+		}
 	}
 }
 

@@ -15,6 +15,10 @@
 /* Keys end within such a part of those of others if both are times. */
 #define SAME_REACH 20
 
+/* 1990-01-01 and 2100-01-01, in days since 1899-12-30, as Excel stores them */
+#define FIRST_DAY 32874
+#define END_DAY 73051
+
 /* Of so many documents one in so many has a rare field. */
 #define MIN_COMMON 100
 #define RARE 50
@@ -53,28 +57,78 @@ static void BSON_GNUC_PRINTF(2, 3)
 
 /* ---- Alternatives ------------------------------------------------------- */
 
-/* Describe the slots of a reading: "minutes of an hour". */
+/* Append to a text that has room for size bytes, which may cut it. */
+static void BSON_GNUC_PRINTF(3, 4)
+	add_text(char *text, size_t size, const char *format, ...)
+{
+	size_t len = strlen(text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text + len, size - len, format, args);
+	va_end(args);
+}
+
+/* Append several of a unit: "minutes" or "steps of 15 minutes". */
+static void
+add_units(char *text, size_t size, int unit)
+{
+	char name[32];
+
+	add_text(text, size, mts_unit_is_single(unit) ? "%ss" : "steps of %s",
+			 mts_unit_name(unit, name));
+}
+
+/* Append one of a unit: "an hour" or "an interval of 15 minutes". */
+static void
+add_unit(char *text, size_t size, int unit)
+{
+	char name[32];
+
+	mts_unit_name(unit, name);
+	add_text(text, size, "%s%s",
+			 !mts_unit_is_single(unit) ? "an interval of "
+			 : name[0] == 'h'          ? "an "
+									   : "a ",
+			 name);
+}
+
+/* Append the slots of some levels that count: "minutes of hours of a day". */
+static void
+add_levels(char *text, size_t size, const MtsReading *reading, int first,
+		   int end)
+{
+	for (int i = end - 1; i >= first; i--)
+	{
+		add_units(text, size, reading->slots[i].unit);
+		add_text(text, size,
+				 mts_unit_is_single(reading->slots[i].unit) ? " of " : " in ");
+	}
+	add_unit(text, size, mts_candidate_enclosing(reading, first));
+	if (reading->slots_are_local)
+		add_text(text, size, " by the local clock");
+}
+
+/*
+ * Describe the slots of a reading: "minutes of an hour", or "minutes of an
+ * hour, with names under them".
+ */
 static void
 describe(const MtsReading *reading, char *text, size_t size)
 {
-	char span[32], unit[32];
-	size_t len = 0;
+	int names = reading->names;
 
-	for (int i = reading->nslots - 1; i >= 0 && len < size; i--)
-		len += i + 1 == reading->names
-				   ? snprintf(text + len, size - len, "names in ")
-				   : snprintf(text + len, size - len,
-							  mts_unit_is_single(reading->slots[i].unit)
-								  ? "%ss of "
-								  : "steps of %s in ",
-							  mts_unit_name(reading->slots[i].unit, unit));
-	(void) mts_unit_name(reading->span, span);
-	if (len < size)
-		snprintf(text + len, size - len, "%s%s%s",
-				 !mts_unit_is_single(reading->span) ? ""
-				 : span[0] == 'h'                   ? "an "
-													: "a ",
-				 span, reading->slots_are_local ? " by the local clock" : "");
+	text[0] = '\0';
+	if (names != 1)
+		add_levels(text, size, reading, 0,
+				   names > 0 ? names - 1 : reading->nslots);
+	if (names > 0)
+		add_text(text, size, names > 1 ? ", with names under them" : "names");
+	if (names > 0 && names < reading->nslots)
+	{
+		add_text(text, size, ", and under these ");
+		add_levels(text, size, reading, names, reading->nslots);
+	}
 }
 
 /* Add the declaration of another reading, if it holds. */
@@ -149,8 +203,9 @@ find_time(const MtsInfer *infer)
 
 /*
  * Whether a field could be the declared time as well: it begins the buckets'
- * span, or as many documents have it.  Numbers are other times only of those
- * that are doubtful.
+ * span, its times are as far apart and tell as many documents apart, or as
+ * many documents have it.  Numbers are other times only of those that are
+ * doubtful.
  */
 static bool
 is_other_time(const MtsInfer *infer, const MtsTimeField *field)
@@ -166,7 +221,12 @@ is_other_time(const MtsInfer *infer, const MtsTimeField *field)
 			   (!mts_time_field_is_number(field->format) ||
 				mts_time_field_is_number(time->format) ||
 				mts_time_field_is_storing(infer, time));
-	return field->unit <= (span == MTS_NO_UNIT ? time->unit : span) &&
+	if (span == MTS_NO_UNIT)
+		span = time->unit;
+	return (field->unit <= span ||
+			(field->distinct > 1 && field->told >= time->told &&
+			 field->nindexes >= time->nindexes &&
+			 field->gap >= mts_span_length(mts_unit_span(span), 28))) &&
 		   !is_derived(infer, field, time);
 }
 
@@ -192,6 +252,77 @@ is_forced(const MtsInfer *infer)
 		   strncmp(reading->time_format, "offset:", 7) != 0;
 }
 
+/* The number of different values of two digits in the times of a field */
+static int
+count_digits(const MtsInfer *infer, int node, size_t place, int *greatest)
+{
+	MtsSurveyScan scan = mts_survey_scan(&infer->survey, node, MTS_ALL);
+	bool seen[100] = {false};
+	int n = 0;
+	size_t len;
+
+	*greatest = 0;
+	while (mts_survey_next(&scan))
+		if (scan.element.type == BSON_TYPE_UTF8)
+		{
+			const char *text = mts_element_text(&scan.element, &len);
+			int value = (text[place] - '0') * 10 + text[place + 1] - '0';
+
+			*greatest = value > *greatest ? value : *greatest;
+			n += !seen[value];
+			seen[value] = true;
+		}
+	return n;
+}
+
+/*
+ * Whether a time's dates could also have the day before the month: the days
+ * are few, and the months many.  Writes that format.
+ */
+static bool
+find_swapped(const MtsInfer *infer, const MtsInferColumn *time, char *other)
+{
+	const char *month = strstr(time->format, "MM");
+	int months, days, greatest;
+	size_t place;
+
+	if (time->role != MTS_ROLE_TIME || time->node <= 0 ||
+		strncmp(time->format, "text:YYYY", 9) != 0 || !month ||
+		month[-1] == 'M' || !(strncmp(month + 3, "DD", 2) == 0))
+		return false;
+	place = (size_t) (month - time->format) - 5;
+	months = count_digits(infer, time->node, place, &greatest);
+	days = count_digits(infer, time->node, place + 3, &greatest);
+	strcpy(other, time->format);
+	memcpy(other + (month - time->format), "DD", 2);
+	memcpy(other + (month - time->format) + 3, "MM", 2);
+	return months > days && greatest > 1 &&
+		   mts_time_field_fits(infer, time->node, other);
+}
+
+/* Add the declaration with the day before the month, if that is possible. */
+static void
+add_swapped(MtsInfer *infer)
+{
+	const MtsTimeField *time = find_time(infer);
+	MtsReading other = infer->reading;
+	char format[MTS_INFER_FORMAT];
+	int i = 0;
+
+	while (i < infer->result->ncolumns &&
+		   !find_swapped(infer, &infer->result->columns[i], format))
+		i++;
+	if (i == infer->result->ncolumns)
+		return;
+	if (time)
+		other.bucket = mts_time_field_change(infer, time, format);
+	else
+		strcpy(other.time_format, format);
+	add_alternative(infer, &other, "If \"%s\" is a time of pattern %s",
+					mts_remark_label(infer, infer->result->columns[i].node),
+					format + 5);
+}
+
 /*
  * mts_doubt_list_alternatives
  *		List the other declarations of the samples, by their evidence.
@@ -201,7 +332,7 @@ mts_doubt_list_alternatives(MtsInfer *infer)
 {
 	const MtsReading *reading = &infer->reading;
 	MtsReading other;
-	char text[80];
+	char text[160];
 
 	for (int i = 0; i < infer->nothers; i++)
 	{
@@ -229,6 +360,7 @@ mts_doubt_list_alternatives(MtsInfer *infer)
 			add_alternative(infer, &other, "If \"%s\" is the time",
 							mts_remark_label(infer, other.bucket->node));
 	}
+	add_swapped(infer);
 	if (reading->ncontainers == 0 || is_forced(infer))
 		return;
 	other = *reading;
@@ -313,56 +445,132 @@ remark_zone(MtsInfer *infer)
 			mts_remark_label(infer, node), names.text);
 }
 
-/* The number of different values of two digits in the times of a field */
-static int
-count_digits(const MtsInfer *infer, int node, size_t place, int *greatest)
+/* Remark on dates that could also have the day before the month. */
+static void
+remark_swapped(MtsInfer *infer)
 {
-	MtsSurveyScan scan = mts_survey_scan(&infer->survey, node, MTS_ALL);
-	bool seen[100] = {false};
-	int n = 0;
-	size_t len;
+	char other[MTS_INFER_FORMAT];
 
-	*greatest = 0;
-	while (mts_survey_next(&scan))
-		if (scan.element.type == BSON_TYPE_UTF8)
-		{
-			const char *text = mts_element_text(&scan.element, &len);
-			int value = (text[place] - '0') * 10 + text[place + 1] - '0';
+	for (int i = 0; i < infer->result->ncolumns; i++)
+	{
+		const MtsInferColumn *time = &infer->result->columns[i];
 
-			*greatest = value > *greatest ? value : *greatest;
-			n += !seen[value];
-			seen[value] = true;
-		}
-	return n;
+		if (find_swapped(infer, time, other))
+			mts_remark(
+				infer,
+				"\"%s\" is taken as a time of pattern %s\nThe pattern could also be %s, as no day after the 12th was sampled.",
+				mts_remark_label(infer, time->node), time->format + 5,
+				other + 5);
+	}
 }
 
-/*
- * Remark on dates that could also have the day before the month: the days are
- * few, and the months many.
- */
-static void
-remark_swap(MtsInfer *infer, const MtsInferColumn *time)
+/* The alternative that the samples show as well as the reading, or NULL */
+static const MtsReading *
+find_equal(const MtsInfer *infer)
 {
-	const char *month = strstr(time->format, "MM");
-	char other[MTS_INFER_FORMAT];
-	int months, days, greatest;
-	size_t place;
+	for (int i = 0; i < infer->nothers; i++)
+		if (infer->others[i].grade == MTS_GRADE_FORCED)
+			return &infer->others[i];
+	return NULL;
+}
 
-	if (time->node <= 0 || strncmp(time->format, "text:YYYY", 9) != 0 ||
-		!month || month[-1] == 'M' || !(strncmp(month + 3, "DD", 2) == 0))
+/* Say what a level of slots lacks to be forced; false if nothing. */
+static bool
+explain_level(const MtsInfer *infer, int level, char *text, size_t size)
+{
+	const MtsReading *reading = &infer->reading;
+	const MtsInferSlot *slot = &reading->slots[level];
+	int outer = mts_candidate_enclosing(reading, level);
+	int node = mts_survey_slot(&infer->survey, reading->containers[0], level);
+
+	if (slot->unit == MTS_NO_UNIT || slot->grade == MTS_GRADE_FORCED)
+		return false;
+	if (!mts_unit_is_single(slot->unit))
+		add_text(text, size, "Only their number shows it.");
+	else if (slot->keys < mts_unit_capacity(outer, slot->unit, false))
+	{
+		add_text(text, size, "Only %lld ", (long long) slot->keys);
+		if (mts_unit_span(outer).months == 0)
+			add_text(text, size, "of the %lld ",
+					 (long long) mts_unit_capacity(outer, slot->unit, false));
+		add_units(text, size, slot->unit);
+		add_text(text, size, " occur in the sampled documents.");
+	}
+	else
+		add_text(text, size, "Keys such as \"%.60s\" could also be names.",
+				 infer->survey.nodes[node].name);
+	return true;
+}
+
+/* Say why the span of the reading's buckets is not certain. */
+static void
+explain_span(MtsInfer *infer, char *text, size_t size)
+{
+	const MtsReading *reading = &infer->reading;
+	const char *label = mts_remark_label(infer, reading->bucket->node);
+	char name[32];
+
+	if (reading->bucket->is_local)
+		add_text(text, size,
+				 "Few days in \"%s\" begin in the session's time zone", label);
+	else if (!mts_unit_is_single(reading->span))
+		add_text(
+			text, size,
+			"Only the distances of the times in \"%s\" show that a document has %s",
+			label, mts_unit_name(reading->span, name));
+	else
+		add_text(text, size, "The times in \"%s\" do not begin at full %ss",
+				 label, mts_unit_name(reading->span, name));
+}
+
+/* Say why the slots of the reading are not certain. */
+static void
+explain_slots(MtsInfer *infer, char *text, size_t size)
+{
+	const MtsReading *reading = &infer->reading;
+	const MtsReading *equal = find_equal(infer);
+
+	text[0] = '\0';
+	if (are_counted(infer))
+		add_text(text, size, "Only their number shows it.");
+	for (int i = 0; i < reading->nslots && !text[0]; i++)
+		(void) explain_level(infer, i, text, size);
+	if (text[0])
 		return;
-	place = (size_t) (month - time->format) - 5;
-	months = count_digits(infer, time->node, place, &greatest);
-	days = count_digits(infer, time->node, place + 3, &greatest);
-	strcpy(other, time->format);
-	memcpy(other + (month - time->format), "DD", 2);
-	memcpy(other + (month - time->format) + 3, "MM", 2);
-	if (months > days && greatest > 1 &&
-		mts_time_field_fits(infer, time->node, other))
-		mts_remark(
-			infer,
-			"\"%s\" is taken as a time of pattern %s\nThe pattern could also be %s, as no day after the 12th was sampled.",
-			mts_remark_label(infer, time->node), time->format + 5, other + 5);
+	if (equal)
+	{
+		add_text(text, size, "They could also be ");
+		describe(equal, text + strlen(text), size - strlen(text));
+	}
+	else
+		explain_span(infer, text, size);
+	add_text(text, size, ".");
+}
+
+/* Remark on keys that are names, perhaps under or over slots that count. */
+static void
+remark_names(MtsInfer *infer)
+{
+	const MtsReading *reading = &infer->reading;
+	int first = reading->containers[0], names = reading->names;
+	char under[48] = "", over[96] = "", name[MTS_INFER_NAME];
+
+	if (names > 1)
+	{
+		add_text(under, sizeof(under), "under the ");
+		add_units(under, sizeof(under), reading->slots[names - 2].unit);
+		add_text(under, sizeof(under), " ");
+	}
+	if (names < reading->nslots)
+	{
+		add_text(over, sizeof(over), ", and those under them as ");
+		add_levels(over, sizeof(over), reading, names, reading->nslots);
+	}
+	mts_remark(
+		infer,
+		"the keys %sof \"%s\" are taken as names, in column \"%s\"%s\nNothing shows that they count a unit of time.",
+		under, mts_remark_label(infer, first),
+		mts_column_key_name(infer, first, name), over);
 }
 
 /* Remark on slots that are not forced, or not the only ones that are. */
@@ -370,29 +578,20 @@ static void
 remark_slots(MtsInfer *infer)
 {
 	const MtsReading *reading = &infer->reading;
-	int first = reading->containers[0];
-	char text[80], name[MTS_INFER_NAME];
-	bool has_others = false;
+	char text[160], reason[240];
 
-	for (int i = 0; i < infer->nothers; i++)
-		has_others |= infer->others[i].grade == MTS_GRADE_FORCED;
-	if (is_forced(infer) && !has_others)
+	if (is_forced(infer) && !find_equal(infer))
 		return;
 	if (reading->names > 0)
 	{
-		mts_remark(
-			infer,
-			"the keys of \"%s\" are taken as names, in column \"%s\"\nNothing shows that they count a unit of time.",
-			mts_remark_label(infer, first),
-			mts_column_key_name(infer, first, name));
+		remark_names(infer);
 		return;
 	}
 	describe(reading, text, sizeof(text));
+	explain_slots(infer, reason, sizeof(reason));
 	mts_remark(infer, "the %s of \"%s\" are taken as %s\n%s",
 			   are_counted(infer) ? "elements" : "keys",
-			   mts_remark_label(infer, first), text,
-			   are_counted(infer) ? "Only their number shows it."
-								  : "The sampled documents do not prove it.");
+			   mts_remark_label(infer, reading->containers[0]), text, reason);
 }
 
 /* Remark on keys that are times only because others are. */
@@ -483,13 +682,13 @@ remark_buckets(MtsInfer *infer)
 	if (infer->nexcluded > 0)
 		mts_remark(
 			infer,
-			"option \"filter\" leaves out documents without \"%s\"\nThese are %d of the %d sampled ones.",
+			"documents without \"%s\" are left out by option \"filter\"\nThey are %d of the %d sampled documents.",
 			mts_remark_label(infer, bucket->node), infer->nexcluded,
 			infer->nsamples);
 	if (reading->is_unpivoted)
 		mts_remark(
 			infer,
-			"the names in the points of \"%s\" are values of column \"%s\"\nSome points lack some of these names.",
+			"each field of the points of \"%s\" is a row, with its name in column \"%s\"\nSome points lack some of these fields.",
 			mts_remark_label(infer, first),
 			mts_column_key_name(infer, first, name));
 }
@@ -498,18 +697,47 @@ remark_buckets(MtsInfer *infer)
 
 /* Whether a text has digits as dates and times have them */
 static bool
-is_like_time(const MtsElement *element)
+is_like_text(const MtsElement *element)
 {
 	size_t len, digits = 0;
-	const char *text;
+	const char *text = mts_element_text(element, &len);
 
-	if (element->type != BSON_TYPE_UTF8)
-		return true;
-	text = mts_element_text(element, &len);
 	for (size_t i = 0; i < len; i++)
 		digits += text[i] >= '0' && text[i] <= '9';
 	return digits >= 6 && len < 40 && digits < len &&
 		   strspn(text, MTS_DIGITS "-/.:+ TZ") == len;
+}
+
+/*
+ * Whether a value could be a time of an unknown format: text with digits, days
+ * since 1900, one of several epochs, or an array that begins with a time or
+ * with a year and a month
+ */
+static bool
+is_like_time(const MtsElement *element)
+{
+	MtsElementCursor cursor;
+	MtsElement first, second;
+	char format[MTS_INFER_FORMAT];
+	double year, month;
+
+	if (MTS_TYPE_BIT(element->type) &
+		(MTS_NULL_TYPES | MTS_TYPE_BIT(BSON_TYPE_DATE_TIME)))
+		return true;
+	if (element->type == BSON_TYPE_UTF8)
+		return is_like_text(element);
+	if (element->type != BSON_TYPE_ARRAY)
+		return mts_element_number(element, &year) &&
+			   ((year >= FIRST_DAY && year < END_DAY) ||
+				mts_time_field_epoch(year, year, format));
+	if (!mts_element_open(&cursor, element->value, element->size) ||
+		mts_element_next(&cursor, &first) != MTS_NEXT_OK ||
+		first.type == BSON_TYPE_ARRAY)
+		return false;
+	return is_like_time(&first) ||
+		   (mts_element_number(&first, &year) && year >= 1990 && year < 2100 &&
+			mts_element_next(&cursor, &second) == MTS_NEXT_OK &&
+			mts_element_number(&second, &month) && month >= 1 && month <= 12);
 }
 
 /* Whether a column could hold points, whose times were not found */
@@ -554,15 +782,16 @@ remark_data(MtsInfer *infer)
 			continue;
 		if (may_hold_points(infer, column) && column->node != details)
 			add_name(&points, "\"%s\"", mts_remark_label(infer, column->node));
-		if (!has_time && column->type == MTS_INFER_TEXT && !column->is_array &&
+		if (!has_time &&
+			(infer->survey.nodes[column->node].types & ~MTS_NULL_TYPES) &&
 			mts_survey_all(&infer->survey, column->node, is_like_time))
 			add_name(&times, "\"%s\"", mts_remark_label(infer, column->node));
 	}
 	if (times.n > 0)
 		mts_remark(
 			infer,
-			"the table has no time\n%s could be one, but %s no known pattern.",
-			times.text, times.n > 1 ? "have" : "has");
+			"the table has no time\n%s could have it, but not in a known format.",
+			times.text);
 	if (details >= 0)
 		mts_remark(
 			infer,
@@ -576,20 +805,30 @@ remark_data(MtsInfer *infer)
 			points.n > 1 ? "their" : "its");
 }
 
-/* Remark on a word among numbers that is taken as no reading. */
+/* Remark on a word among numbers, or null, that is taken as no reading. */
 static void
 remark_missing(MtsInfer *infer)
 {
-	Names names = {""};
+	Names words = {""}, nulls = {""};
 
 	for (int i = 0; i < infer->result->ncolumns; i++)
-		if (infer->result->columns[i].missing[0])
-			add_name(&names, "points of \"%s\" that are \"%s\"",
-					 mts_remark_label(infer, infer->result->columns[i].node),
-					 infer->result->columns[i].missing);
-	if (names.n > 0)
+	{
+		const MtsInferColumn *column = &infer->result->columns[i];
+
+		if (strcmp(column->missing, "null") == 0)
+			add_name(&nulls, "\"%s\"", mts_remark_label(infer, column->node));
+		else if (column->missing[0])
+			add_name(&words, "points of \"%s\" that are \"%s\"",
+					 mts_remark_label(infer, column->node), column->missing);
+	}
+	if (words.n > 0)
 		mts_remark(infer, "%s are not rows\nAll other values are numbers.",
-				   names.text);
+				   words.text);
+	if (nulls.n > 0)
+		mts_remark(
+			infer,
+			"points of %s that are null are not rows\n\"%s\" does not count them.",
+			nulls.text, infer->result->count);
 }
 
 /* How many samples have a value at a node */
@@ -693,9 +932,7 @@ mts_doubt(MtsInfer *infer)
 		remark_buckets(infer);
 	else
 		remark_others(infer);
-	for (int i = 0; i < infer->result->ncolumns; i++)
-		if (infer->result->columns[i].role == MTS_ROLE_TIME)
-			remark_swap(infer, &infer->result->columns[i]);
+	remark_swapped(infer);
 	remark_zone(infer);
 	remark_data(infer);
 	remark_missing(infer);

@@ -20,7 +20,11 @@
 /* Keys beyond these are counted as one. */
 #define MAX_KEY (INT64_C(1) << 22)
 
-/* Fewer keys form no grid, and shorter grids may be coincidences. */
+/*
+ * Fewer keys form no grid, in slots or elsewhere, and shorter grids may be
+ * coincidences.
+ */
+#define MIN_INNER 2
 #define MIN_GRID 3
 #define LONG_GRID 6
 
@@ -511,6 +515,7 @@ mts_evidence_grade(MtsInfer *infer, const MtsReading *reading, int level,
 	keys = find_keys(infer, node, slot->text, form >= MTS_KEY_OF ? least : 0);
 	if (!keys->are_read)
 		return MTS_GRADE_NONE;
+	slot->keys = keys->distinct;
 	end = keys->greatest + 1;
 	base = !is_array && form == MTS_KEY_PLAIN && keys->least >= 1 &&
 		   at->nnumbers == 1 &&
@@ -539,7 +544,8 @@ mts_evidence_grade(MtsInfer *infer, const MtsReading *reading, int level,
 	/* a short grid is accepted if no holder has a key beside it */
 	is_short_grid = keys->nruns == 1 &&
 					keys->runs[0].holders == keys->holders &&
-					count_full(keys, base, least, most, MIN_GRID) > 0;
+					count_full(keys, base, least, most,
+							   is_inner ? MIN_INNER : MIN_GRID) > 0;
 	return ((keys->least - base) * REACH < least &&
 			(least - end) * REACH < least) ||
 				   is_short_grid

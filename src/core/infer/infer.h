@@ -51,7 +51,7 @@ typedef struct MtsInferColumn
 	char sum[MTS_MAX_PATH];
 	char min[MTS_MAX_PATH];
 	char max[MTS_MAX_PATH];
-	char missing[MTS_INFER_FORMAT]; /* the text for no reading */
+	char missing[MTS_INFER_FORMAT]; /* the text for no reading, or null */
 	MtsRole role;
 	bool is_not_null;
 	bool is_array; /* of that type */

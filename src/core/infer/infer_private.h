@@ -59,6 +59,8 @@ typedef struct MtsInferSlot
 {
 	int unit; /* index of the table of units; MTS_NO_UNIT if it counts none */
 	char text[MTS_SLOT_TEXT]; /* as in a path: [], {v_key}, q{hour} */
+	MtsGrade grade;           /* of a slot that counts */
+	int64_t keys;             /* different ones that occur */
 } MtsInferSlot;
 
 typedef struct MtsReading
@@ -175,6 +177,9 @@ extern const MtsClock *mts_time_field_clock(const MtsInfer *infer,
 											const MtsTimeField *field);
 extern bool mts_time_field_begins(const MtsInfer *infer,
 								  const MtsTimeField *field, int unit);
+extern const MtsTimeField *mts_time_field_change(MtsInfer *infer,
+												 const MtsTimeField *field,
+												 const char *format);
 extern bool mts_time_field_is_storing(const MtsInfer *infer,
 									  const MtsTimeField *field);
 extern void mts_time_field_find_fields(MtsInfer *infer);

@@ -480,6 +480,23 @@ add_local(MtsInfer *infer, const MtsTimeField *field)
 }
 
 /*
+ * mts_time_field_change
+ *		Return a copy of a field whose times have another format.
+ */
+const MtsTimeField *
+mts_time_field_change(MtsInfer *infer, const MtsTimeField *field,
+					  const char *format)
+{
+	MtsTimeField *other = mts_infer_allocate(infer, 1, sizeof(MtsTimeField));
+
+	*other = (MtsTimeField){.node = field->node};
+	strcpy(other->format, format);
+	read_times(infer, other);
+	find_unit(infer, other);
+	return other;
+}
+
+/*
  * mts_time_field_is_storing
  *		Whether the last name of a field says that it is the time when the
  *		document was stored, in any letters and with any separators.

@@ -29,7 +29,7 @@
 /* The aggregates of a value in a sample */
 typedef struct Total
 {
-	int64_t n; /* values that are numbers */
+	int64_t n; /* values that are not null */
 	double sum;
 	double size; /* the sum of absolute values */
 	double min;
@@ -41,6 +41,7 @@ typedef struct Total
 typedef struct Points
 {
 	int64_t n;
+	int64_t readings; /* points with a value that is not null */
 	MtsTime first;
 	MtsTime last;
 	Total totals[MAX_VALUES];
@@ -59,7 +60,9 @@ typedef struct Totals
 
 typedef enum Kind
 {
-	IS_COUNT,
+	IS_COUNT,    /* of the points */
+	IS_READINGS, /* of those with a value that is not null */
+	IS_VALUES,   /* of the values that are not null; no option has it */
 	IS_SUM,
 	IS_MIN,
 	IS_MAX
@@ -71,6 +74,7 @@ add_point(void *arg, int sample, MtsUnfold *unfold, const MtsPoint *point)
 {
 	Totals *totals = arg;
 	Points *points = &totals->points[sample];
+	bool has_reading = false;
 
 	if (points->n == 0 || point->time < points->first)
 		points->first = point->time;
@@ -89,6 +93,7 @@ add_point(void *arg, int sample, MtsUnfold *unfold, const MtsPoint *point)
 							 &element) != MTS_FOUND ||
 			(MTS_TYPE_BIT(element.type) & MTS_NULL_TYPES))
 			continue;
+		has_reading = true;
 		if (!mts_element_number(&element, &d))
 			d = NAN;
 		total->min = total->n == 0 || d < total->min ? d : total->min;
@@ -99,6 +104,7 @@ add_point(void *arg, int sample, MtsUnfold *unfold, const MtsPoint *point)
 						  total->size < MTS_MAX_EXACT;
 		totals->has_several[i] |= total->n++ > 0;
 	}
+	points->readings += has_reading;
 	return true;
 }
 
@@ -114,8 +120,10 @@ count_equal(const Totals *totals, int node, Kind kind, int value,
 	for (int i = 0; i < totals->infer->nsamples; i++)
 	{
 		const Total *total = &totals->points[i].totals[value];
-		int64_t n = kind == IS_COUNT ? totals->points[i].n : total->n;
-		double d = NAN, want = kind == IS_COUNT ? n
+		int64_t n = kind == IS_COUNT      ? totals->points[i].n
+					: kind == IS_READINGS ? totals->points[i].readings
+										  : total->n;
+		double d = NAN, want = kind < IS_SUM    ? (double) n
 							   : kind == IS_SUM ? total->sum
 							   : kind == IS_MIN ? total->min
 												: total->max;
@@ -139,16 +147,34 @@ count_equal(const Totals *totals, int node, Kind kind, int value,
 	return samples >= MIN_SAME && !*differs && least <= 1 ? -1 : samples;
 }
 
-/* The option of a table for an aggregate */
+/* The option of a table for an aggregate, or NULL */
 static char *
 find_option(MtsInferred *table, int column, Kind kind)
 {
 	MtsInferColumn *of = &table->columns[column];
 
-	return kind == IS_COUNT ? table->count
-		   : kind == IS_SUM ? of->sum
-		   : kind == IS_MIN ? of->min
-							: of->max;
+	return kind <= IS_READINGS ? table->count
+		   : kind == IS_VALUES ? NULL
+		   : kind == IS_SUM    ? of->sum
+		   : kind == IS_MIN    ? of->min
+							   : of->max;
+}
+
+/*
+ * Let null mean that there is no reading, as the count of points is that of
+ * the others.  Returns false if it cannot: another value means that already.
+ */
+static bool
+exclude_nulls(const Totals *totals)
+{
+	MtsInferColumn *columns = totals->infer->result->columns;
+
+	for (int i = 0; i < totals->nvalues; i++)
+		if (columns[totals->columns[i]].missing[0])
+			return false;
+	for (int i = 0; i < totals->nvalues; i++)
+		strcpy(columns[totals->columns[i]].missing, "null");
+	return totals->nvalues < MAX_VALUES;
 }
 
 /* Let a table be read-only because of a field; format has its label. */
@@ -187,24 +213,26 @@ declare_field(Totals *totals, int node)
 	char path[MTS_MAX_PATH];
 	double most;
 
-	for (int i = 0; i <= IS_MAX * totals->nvalues; i++)
+	for (int i = 0; i < IS_VALUES + (IS_MAX - 1) * totals->nvalues; i++)
 	{
-		Kind kind = i == 0 ? IS_COUNT : 1 + (i - 1) % IS_MAX;
-		int value = i == 0 ? 0 : (i - 1) / IS_MAX;
+		Kind kind =
+			i < IS_VALUES ? i : IS_VALUES + (i - IS_VALUES) % (IS_MAX - 1);
+		int value = i < IS_VALUES ? 0 : (i - IS_VALUES) / (IS_MAX - 1);
 		char *field = find_option(infer->result, totals->columns[value], kind);
 		int samples = count_equal(totals, node, kind, value, &is_shown, &most);
 
 		if (samples <= 0 || !mts_remark_path(infer, node, path) ||
-			(kind != IS_COUNT && !is_single && !totals->has_several[value]))
+			(kind >= IS_SUM && !is_single && !totals->has_several[value]))
 			continue;
 		may_be |= is_shown || is_single;
 		/* full buckets have the same number of points */
-		if (kind == IS_COUNT && samples >= MIN_SAME)
+		if (kind <= IS_VALUES && samples >= MIN_SAME)
 		{
 			may_be = true;
 			is_shown |= most >= MIN_CONSTANT;
 		}
-		if (!is_shown || field[0] || is_distrusted(infer, path))
+		if (!is_shown || !field || field[0] || is_distrusted(infer, path) ||
+			(kind == IS_READINGS && !exclude_nulls(totals)))
 			continue;
 		infer->is_declared[node] = true;
 		strcpy(field, path);
@@ -298,12 +326,9 @@ mts_total_declare(MtsInfer *infer, int *full, MtsTime *starts, MtsTime *ends)
 	MtsLeaves leaves;
 	int64_t most = 0;
 
-	/* numbers without Decimal128 */
 	for (int i = 0; i < result->ncolumns; i++)
 		if (result->columns[i].role == MTS_ROLE_VALUE &&
-			totals.nvalues < MAX_VALUES &&
-			!(mts_column_bson_types(infer, result->columns[i].node) &
-			  ~MTS_BINARY_NUMBER_TYPES))
+			totals.nvalues < MAX_VALUES)
 			totals.columns[totals.nvalues++] = i;
 	totals.points = mts_infer_allocate(infer, infer->nsamples, sizeof(Points));
 	*full = 0;

@@ -50,7 +50,10 @@ build_column(MtsTrial *trial, const MtsInferColumn *declared,
 	column->may_be_nan = declared->type == MTS_INFER_DOUBLE ||
 						 declared->type == MTS_INFER_NUMERIC;
 	if (declared->missing[0])
-		column->missing = (MtsMissing){MTS_MISSING_TEXT, 0, declared->missing};
+		column->missing = (MtsMissing){strcmp(declared->missing, "null") == 0
+										   ? MTS_MISSING_NULL
+										   : MTS_MISSING_TEXT,
+									   0, declared->missing};
 	return parse_format(declared->format, &column->format) &&
 		   parse_path(trial,
 					  declared->field[0] ? declared->field : declared->name,

@@ -457,21 +457,21 @@ append_or(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 }
 
 /*
- * Append the conditions that a bound of a column's values has the type of the
- * condition, and is neither NaN nor the missing value; and that it compares
- * so with a value, if op is not NULL.
+ * Append the conditions that a bound of a column's values has a type, which is
+ * named as for $type, and is neither NaN nor the missing value; and that it
+ * compares so with a value, if op is not NULL.
  *
  * MongoDB compares an array by its elements, and looks for a field in each of
  * them, so no step may be an array.  None is in a native bucket.
  */
 static void
-append_bound(const MtsLayout *layout, const MtsFilter *cond,
-			 const MtsField *bound, const char *op, const bson_value_t *value,
-			 bson_t *term)
+append_bound(const MtsLayout *layout, const MtsColumn *column,
+			 const char *type, const MtsField *bound, const char *op,
+			 const bson_value_t *value, bson_t *term)
 {
-	const MtsMissing *missing = &cond->column->missing;
+	const MtsMissing *missing = &column->missing;
 	const MtsPath *path = &bound->path;
-	bool is_number = cond->low.value_type == BSON_TYPE_DOUBLE;
+	bool is_number = strcmp(type, "number") == 0;
 	bson_t ops = BSON_INITIALIZER;
 	char field[MTS_MAX_PATH];
 	bson_iter_t iter;
@@ -486,7 +486,7 @@ append_bound(const MtsLayout *layout, const MtsFilter *cond,
 	if (op)
 		mts_template_append(&ops, op, "%v", value);
 	else
-		mts_template_append(&ops, "$type", "%s", cond->type);
+		mts_template_append(&ops, "$type", "%s", type);
 	if (is_number)
 		mts_template_fields(&ops, "{$ne: NaN}");
 	mts_template_fields(&ops, "{$not: {$type: 'array'}}");
@@ -525,13 +525,31 @@ append_side(const MtsLayout *layout, const MtsFilter *cond, const char *op,
 
 	if (bound->is_set)
 	{
-		append_bound(layout, cond, bound, op,
+		append_bound(layout, column, cond->type, bound, op,
 					 is_below ? &cond->low : &cond->high, &term);
 		if (other->is_set)
-			append_bound(layout, cond, other, NULL, NULL, &term);
+			append_bound(layout, column, cond->type, other, NULL, NULL, &term);
 		mts_template_push(none, "%o", &term);
 	}
 	bson_destroy(&term);
+}
+
+/*
+ * mts_filter_bounds
+ *		Build the filter of the buckets whose declared bounds of a column's
+ *		values have a type and are in PostgreSQL's order.
+ *
+ * *filter is initialized and empty.  See append_side().
+ */
+void
+mts_filter_bounds(const MtsLayout *layout, const MtsColumn *column,
+				  const char *type, bson_t *filter)
+{
+	const MtsField *bounds[] = {&column->min, &column->max};
+
+	for (int i = 0; i < 2; i++)
+		if (bounds[i]->is_set)
+			append_bound(layout, column, type, bounds[i], NULL, NULL, filter);
 }
 
 /* Append a term that excludes the buckets without a value that compares so. */

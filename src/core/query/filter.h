@@ -42,6 +42,8 @@ extern bool mts_filter_build(const MtsLayout *layout, const MtsFilter *cond,
 							 const bson_t *table_filter, bson_t *filter);
 extern void mts_filter_add_not(bson_t *terms, const char *field,
 							   const char *op, bson_iter_t *value);
+extern void mts_filter_bounds(const MtsLayout *layout, const MtsColumn *column,
+							  const char *type, bson_t *filter);
 extern void mts_filter_join(const bson_t *terms, bson_t *doc);
 
 #endif /* MTS_FILTER_H */

@@ -422,3 +422,14 @@ mts_projection_headers(const MtsLayout *layout, const bool *needed,
 	drop_nested(projection);
 	return ok;
 }
+
+/*
+ * mts_projection_add
+ *		Add a field that a query can address to a projection that is not empty.
+ */
+void
+mts_projection_add(bson_t *projection, const MtsField *field)
+{
+	(void) add_field(projection, &field->path);
+	drop_nested(projection);
+}

@@ -21,4 +21,6 @@ extern bool mts_projection_headers(const MtsLayout *layout, const bool *needed,
 								   const MtsField *const *fields, int nfields,
 								   bson_t *projection);
 
+extern void mts_projection_add(bson_t *projection, const MtsField *field);
+
 #endif /* MTS_PROJECTION_H */

@@ -1,10 +1,12 @@
 /*
  * range.c
- *		Intersect, unite, complement and search sets of instants.
+ *		Intersect, unite, subtract, complement and search sets of instants.
  *
  * Allocates nothing; range.h gives the room that each result requires.
  */
 #include "core/time/range.h"
+
+#include <stdlib.h>
 
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
@@ -73,6 +75,53 @@ mts_ranges_complement(const MtsRanges *a, MtsRanges *out)
 		from = a->items[i].to;
 	}
 	mts_ranges_add(out, from, MTS_TIME_MAX);
+}
+
+void
+mts_ranges_subtract(const MtsRanges *a, const MtsRanges *b, MtsRanges *out)
+{
+	int j = 0;
+
+	out->n = 0;
+	for (int i = 0; i < a->n; i++)
+	{
+		MtsTime from = a->items[i].from;
+
+		while (j < b->n && b->items[j].to <= from)
+			j++;
+		/* the last range of b can reach into the next one of a */
+		for (int k = j; k < b->n && b->items[k].from < a->items[i].to; k++)
+		{
+			mts_ranges_add(out, from, b->items[k].from);
+			from = b->items[k].to;
+		}
+		mts_ranges_add(out, from, a->items[i].to);
+	}
+}
+
+static int
+compare_starts(const void *a, const void *b)
+{
+	MtsTime x = ((const MtsRange *) a)->from;
+	MtsTime y = ((const MtsRange *) b)->from;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * mts_ranges_normalize
+ *		Make a set of any ranges, which may be unsorted, overlap or be empty.
+ */
+void
+mts_ranges_normalize(MtsRanges *ranges)
+{
+	int n = ranges->n;
+
+	if (n > 0)
+		qsort(ranges->items, n, sizeof(MtsRange), compare_starts);
+	ranges->n = 0;
+	for (int i = 0; i < n; i++)
+		mts_ranges_add(ranges, ranges->items[i].from, ranges->items[i].to);
 }
 
 /*

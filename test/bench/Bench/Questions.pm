@@ -294,6 +294,24 @@ sub totals_figure
 			{ name => 'heap', sql => "${hourly}heap_double GROUP BY 1, 2" } ] };
 }
 
+# The ten greatest values, by the greatest value of each bucket.  The plan in
+# bench.json has the number of buckets.
+sub greatest_figure
+{
+	my $ten = sub { return "SELECT v, d, host FROM $_[0] ORDER BY v DESC NULLS LAST LIMIT 10" };
+
+	return { question => 'other questions', layout => 'the ten greatest values',
+		tables => [ layout('minute'), layout('totals') ],
+		sql => $ten->('totals'),
+		references => [
+			{ name => 'floor', collection => 'minute', bar => 3,
+				finds => [ { filter => { max => { '$gte' => 0 } },
+						opts => { sort => { max => -1 }, limit => 11 } } ],
+				fields => [qw(d host v max)] },
+			{ name => 'all points', bar => 1, sql => $ten->('minute') },
+			{ name => 'heap', sql => $ten->('heap_double') } ] };
+}
+
 # A server that limits the bytes per second on each connection, and is taken for
 # one on another host
 sub slow_figure
@@ -366,7 +384,7 @@ sub figures
 		(map { write_figure($_, 'INSERT ... SELECT', \&insert) }
 			grep { !$_->{is_read_only} } @layouts),
 		write_figure(layout('minute'), 'COPY', \&copy),
-		one_row(), join_figure(), group_figures(), totals_figure(),
+		one_row(), join_figure(), group_figures(), totals_figure(), greatest_figure(),
 		slow_figure(), tsbs(), peers(), members_figures());
 
 	return grep { "$_->{layout}: $_->{question}" =~ m/$pattern/ } @all;

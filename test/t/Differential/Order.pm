@@ -50,16 +50,19 @@ sub order_of
 {
 	my ($q) = @_;
 	my ($time, @others) = @{ $q->{layout}{columns} };
-	my $value = $others[-1];
+	my $tested = $q->{layout}{tested};
+	my $value = $tested && chance(0.8) ? $tested : $others[-1];
 	my @keys = grep { chance(0.5) } key_columns($q);
 	my @order = @{ pick(
 		[$time], [$time], [$time], [ @keys, $time ], [ @keys, $time ],
 		[ $time, @keys ], [ $time, $value ], [ @keys, $time, $value ],
-		[ @keys, $value ], [ $value, $time ]) };
+		[ @keys, $value ],
+		(map { [ $value, @$_ ] } [], [], [$time], [$time], [@keys])) };
 	# keys DESC, time DESC is the order of an index
 	my $direction = chance(0.4) ? pick('', ' DESC') : undef;
 
 	@order = ($time) unless @order;
+	$q->{by_value} = $order[0] == $value;
 	return map { [ $_, sort_key($_, $direction) ] } @order;
 }
 

@@ -68,6 +68,8 @@ sub settings
 	push @settings, 'cpu_tuple_cost=1' if $q->{kind} eq 'star' && chance(0.5);
 	push @settings, off(0.15, map { "enable_$_" }
 		qw(sort hashagg incremental_sort)) if $q->{kind} ne 'rows';
+	# sorting so few rows is cheap
+	push @settings, off(0.7, 'enable_sort') if $q->{by_value};
 	push @settings, parallel() if $is_parallel;
 	push @settings, 'enable_partitionwise_aggregate=on',
 	  'enable_partitionwise_join=on'
@@ -127,8 +129,13 @@ sub groups
 	return;
 }
 
-# Tell whether a layout has pre-aggregates, for which more aggregates are made.
-sub has_totals { return $_[0]->{columns}[-1][2] =~ m/sum_field/ }
+# Tell whether a layout has pre-aggregates or roll-ups, for which more
+# aggregates are made.
+sub has_totals
+{
+	my ($layout) = @_;
+	return $layout->{rollups} || $layout->{columns}[-1][2] =~ m/sum_field/;
+}
 
 sub any_kind
 {

@@ -12,6 +12,7 @@ use warnings;
 
 use Differential::Data;
 use Differential::Join qw(fill_series);
+use Differential::Rollups qw(fill_rollups);
 use Differential::Star qw(fill_dimensions);
 use Exporter qw(import);
 
@@ -238,7 +239,7 @@ sub fill_tables
 		INSERT INTO l.$name VALUES $rows;
 		ANALYZE l.$name;
 END
-	  . fill_dimensions($layout);
+	  . fill_rollups($layout) . fill_dimensions($layout);
 }
 
 1;

@@ -1,0 +1,186 @@
+--
+-- Tests that aggregations of points are answered by roll-ups, as far as these
+-- are complete, with the same result.
+--
+\set suite rollup
+\i sql/include/suite.sql
+
+\pset format unaligned
+\pset tuples_only on
+
+-- Run a query with and without roll-ups.  Shows whether these are used, the
+-- number of rows, and differences.
+CREATE FUNCTION same(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  answers text[];
+  used text;
+  line text;
+BEGIN
+  FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+    IF line ~ 'Roll-up: ' THEN
+      used = concat_ws(' and ', used, substring(line FROM 'Roll-up: (\w+)'));
+    END IF;
+  END LOOP;
+  FOR i IN 1 .. 2 LOOP
+    PERFORM set_config('mongo_ts_fdw.enable_rollups', (i = 1)::text, true);
+    EXECUTE format('SELECT array_append($1, string_agg(t::text, '' '' ORDER BY t::text)) FROM (%s) t', query)
+      INTO answers USING answers;
+  END LOOP;
+  PERFORM set_config('mongo_ts_fdw.enable_rollups', 'on', true);
+  EXECUTE format('SELECT count(*) FROM (%s) t', query) INTO line;
+  RETURN coalesce('by ' || used, 'by points') || ', ' || line || ' rows'
+    || CASE WHEN answers[1] IS NOT DISTINCT FROM answers[2] THEN ''
+            ELSE E', not the same:\n' || coalesce(answers[1], 'NULL') || E'\n' || coalesce(answers[2], 'NULL') END;
+END $$;
+
+-- Set up to when a roll-up is complete, except for ranges.
+CREATE PROCEDURE state(rollup text, until timestamptz, stale text DEFAULT '[]') LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM mongo_ts_command('rollup', json_build_object('update', 'mongo_ts_rollups', 'updates', json_build_array(
+    json_build_object('q', json_build_object('_id', rollup), 'u', json_build_object('until',
+      json_build_object('$date', to_char(until, 'YYYY-MM-DD"T"HH24:MI:SS"Z"')), 'stale', stale::json, 'generation', 1),
+      'upsert', true))));
+END $$;
+
+-- Points of a week, every 7 minutes; some values are null or not a number
+CREATE FOREIGN TABLE points (
+  ts timestamptz OPTIONS (field 'hour'), sensor text COLLATE "C", site int,
+  temp float8 OPTIONS (field 'v.{minute}.t'), n int OPTIONS (field 'v.{minute}.n'),
+  big int8 OPTIONS (field 'v.{minute}.b')
+) SERVER rollup;
+INSERT INTO points
+SELECT timestamptz '2024-03-28Z' + i * interval '7 minutes', 's' || i % 5, i % 2,
+    CASE WHEN i = 700 THEN 'NaN' WHEN i % 11 > 0 THEN i / 8.0 END, CASE WHEN i % 7 > 1 THEN i % 50 END, i % 9
+  FROM generate_series(0, 1500) i;
+
+-- A roll-up by hours, and one of it by days, whose rows after a time are wrong
+CREATE FOREIGN TABLE points_1h (
+  ts timestamptz OPTIONS (field 'day'), sensor text COLLATE "C", site int,
+  points bigint OPTIONS (field 'h.{hour}.points', rollup 'count'),
+  temp_n bigint OPTIONS (field 'h.{hour}.temp.n', rollup 'count', rollup_column 'temp'),
+  temp_sum float8 OPTIONS (field 'h.{hour}.temp.sum', rollup 'sum', rollup_column 'temp'),
+  temp_min float8 OPTIONS (field 'h.{hour}.temp.min', rollup 'min', rollup_column 'temp'),
+  temp_max float8 OPTIONS (field 'h.{hour}.temp.max', rollup 'max', rollup_column 'temp'),
+  n_sum bigint OPTIONS (field 'h.{hour}.n.sum', rollup 'sum', rollup_column 'n'),
+  n_max int OPTIONS (field 'h.{hour}.n.max', rollup 'max', rollup_column 'n'),
+  big_n bigint OPTIONS (field 'h.{hour}.big.n', rollup 'count', rollup_column 'big'),
+  big_sum bigint OPTIONS (field 'h.{hour}.big.sum', rollup 'sum', rollup_column 'big')
+) SERVER rollup OPTIONS (rollup_of 'rollup.points', rollup_interval '1 hour');
+INSERT INTO points_1h
+SELECT date_trunc('hour', ts, 'UTC'), sensor, site, count(*), count(temp), sum(temp), min(temp), max(temp), sum(n), max(n),
+    count(big), sum(big)
+  FROM points WHERE ts < '2024-04-02Z' GROUP BY 1, 2, 3;
+UPDATE points_1h SET points = 1000, temp_sum = 1e9 WHERE ts >= '2024-04-01 20:00Z' OR ts = '2024-03-30 10:00Z';
+CREATE FOREIGN TABLE points_1d (
+  ts timestamptz, sensor text COLLATE "C", points bigint OPTIONS (rollup 'count'),
+  temp_n bigint OPTIONS (rollup 'count', rollup_column 'temp'),
+  temp_sum float8 OPTIONS (rollup 'sum', rollup_column 'temp')
+) SERVER rollup OPTIONS (rollup_of 'rollup.points_1h', rollup_interval '1 day', rollup_zone 'Europe/Berlin');
+INSERT INTO points_1d SELECT date_trunc('day', ts, 'Europe/Berlin'), sensor, count(*), count(temp), sum(temp) FROM points GROUP BY 1, 2;
+UPDATE points_1d SET points = 1000, temp_sum = 1e9 WHERE ts < '2024-03-28Z' OR ts >= '2024-03-31 22:00Z';
+ANALYZE points;
+ANALYZE points_1h;
+ANALYZE points_1d;
+-- Plans for many points
+UPDATE pg_class SET reltuples = 1000 * reltuples, relpages = 1000 * relpages WHERE oid = 'points'::regclass;
+
+-- Nothing is complete without a state
+SELECT plan('SELECT date_trunc(''day'', ts), sensor, max(temp) FROM points GROUP BY 1, 2');
+CALL state('points_1h', '2024-04-01 20:00', '[{"from": {"$date": "2024-03-30T10:20:00Z"}, "to": {"$date": "2024-03-30T10:40:00Z"}}]');
+CALL state('points_1d', '2024-03-31 22:00', '[{"from": {"$date": "2024-03-28T05:00:00Z"}, "to": {"$date": "2024-03-28T05:00:01Z"}}]');
+SELECT plan($$SELECT date_trunc('day', ts), sensor, max(temp) FROM points WHERE ts >= '2024-03-28 05:30Z' AND sensor > 's1' GROUP BY 1, 2$$, ', ANALYZE');
+SELECT plan($$SELECT sensor, avg(temp) FROM points WHERE sensor = 's1' GROUP BY 1$$, ', ANALYZE');
+EXPLAIN (COSTS OFF, FORMAT JSON) SELECT count(*) FROM points;
+
+-- Answered by both, by hours, or by points
+SELECT query, same(query) FROM unnest(ARRAY[
+  $$SELECT count(*), count(temp), sum(temp), avg(temp) FROM points$$,
+  $$SELECT date_trunc('day', ts, 'Europe/Berlin'), count(*), avg(temp) FROM points GROUP BY 1$$,
+  $$SELECT date_trunc('month', ts, 'Europe/Berlin'), sensor, count(*), avg(temp) FROM points GROUP BY 1, 2 HAVING count(*) > 10$$,
+  $$SELECT ts::date, sensor || '!', site + 1, count(*) FROM points GROUP BY 1, 2, 3$$,
+  $$SELECT sum(n), max(n), avg(big), sum(big) FROM points WHERE ts < '2024-03-30 10:30Z'$$,
+  $$SELECT date_trunc('day', ts, 'Asia/Kolkata'), count(*), max(temp) FROM points GROUP BY 1$$,
+  $$SELECT extract(hour FROM ts), count(*) FROM points GROUP BY 1$$,
+  $$SELECT DISTINCT sensor FROM points$$,
+  $$SELECT sensor, count(*) FILTER (WHERE site = 1), max(temp) FILTER (WHERE sensor <> 's3') FROM points WHERE sensor LIKE 's%' AND site + 1 < 3 GROUP BY 1$$,
+  $$SELECT count(*), sum(temp) FROM points WHERE ts < '2024-03-29Z' OR ts > '2024-04-01 12:12Z'$$,
+  $$SELECT count(*), sum(temp) FROM points WHERE sensor = 'none'$$,
+  $$SELECT count(*), sum(temp) FROM points WHERE ts > '2024-05-01Z'$$,
+  $$SELECT sensor, date_trunc('day', ts), count(*), sum(temp) FROM points GROUP BY ROLLUP (1, 2)$$,
+  $$SELECT d, (SELECT avg(temp) FROM points WHERE ts >= d AND ts < d + interval '36 hours') FROM generate_series(timestamptz '2024-03-27Z', '2024-04-05Z', '1 day') d$$,
+  $$SELECT s.name, count(*), max(temp) FROM points JOIN (VALUES ('s1', 'one'), ('s2', 'two'), ('s2', 'again')) s (sensor, name) USING (sensor) GROUP BY 1$$,
+  -- by points
+  $$SELECT date_trunc('minute', ts), count(*) FROM points GROUP BY 1$$,
+  $$SELECT count(*), stddev(temp) FROM points$$,
+  $$SELECT min(n), count(n) FROM points$$,
+  $$SELECT sum(temp + 1) FROM points$$,
+  $$SELECT sensor, max(ts) FROM points GROUP BY 1$$,
+  $$SELECT count(*) FROM points WHERE temp > 3$$,
+  $$SELECT count(*) FILTER (WHERE temp > 3), count(*) FROM points$$,
+  $$SELECT temp > 100, count(*) FROM points GROUP BY 1$$,
+  $$SELECT count(*) FROM points WHERE ts::time < '12:00'$$,
+  $$SELECT count(*), count(temp) FROM points WHERE ts < '2024-03-29Z' OR sensor = 's1'$$]) query;
+
+-- Plans follow what is declared
+PREPARE averages AS SELECT date_trunc('day', ts, 'Europe/Berlin'), avg(temp) FROM points GROUP BY 1;
+SET plan_cache_mode = force_generic_plan;
+SELECT plan('EXECUTE averages');
+ALTER FOREIGN TABLE points_1d ALTER temp_n OPTIONS (DROP rollup, DROP rollup_column);
+SELECT plan('EXECUTE averages');
+DROP FOREIGN TABLE points_1d;
+SELECT plan('EXECUTE averages');
+SET mongo_ts_fdw.enable_rollups = off;
+DEALLOCATE averages;
+SELECT plan('SELECT date_trunc(''day'', ts), avg(temp) FROM points GROUP BY 1');
+RESET mongo_ts_fdw.enable_rollups;
+RESET plan_cache_mode;
+
+-- A roll-up answers who may read the points, if its owner is that of the points
+CREATE ROLE rollup_reader;
+CREATE ROLE rollup_owner;
+GRANT USAGE ON SCHEMA rollup TO rollup_reader;
+GRANT SELECT ON points TO rollup_reader;
+SET ROLE rollup_reader;
+SELECT same('SELECT sensor, avg(temp) FROM points GROUP BY 1');
+SELECT count(*) FROM points_1h;
+RESET ROLE;
+ALTER FOREIGN TABLE points_1h OWNER TO rollup_owner;
+SELECT same('SELECT sensor, avg(temp) FROM points GROUP BY 1');
+ALTER FOREIGN TABLE points_1h OWNER TO CURRENT_USER;
+DROP OWNED BY rollup_reader;
+DROP ROLE rollup_reader, rollup_owner;
+
+-- An application maintains a roll-up up to an hour ago
+ALTER FOREIGN TABLE points_1h OPTIONS (ADD rollup_maintained_by 'application', ADD rollup_lag '1 hour');
+SELECT count(*) > 1501 FROM points;
+ALTER FOREIGN TABLE points_1h OPTIONS (DROP rollup_maintained_by, DROP rollup_lag);
+
+-- Rows that no refresh makes
+CALL put('points_1h', '[{"day": {"$date": "2024-02-01T00:30:00Z"}, "sensor": "x", "h": {"1": {"points": 1}}}]');
+SELECT try('SELECT count(*) FROM points');
+SELECT mongo_ts_command('rollup', '{"delete": "points_1h", "deletes": [{"q": {"sensor": "x"}, "limit": 0}]}')->'n';
+CALL put('points_1h', '[{"day": {"$date": "2024-02-01T00:00:00Z"}, "sensor": "x", "h": {"1": {"points": -1}}}]');
+SELECT try('SELECT count(*) FROM points');
+SELECT mongo_ts_command('rollup', '{"delete": "points_1h", "deletes": [{"q": {"sensor": "x"}, "limit": 0}]}')->'n';
+CALL put('points_1h', '[{"day": {"$date": "2024-02-01T00:00:00Z"}, "sensor": "x", "h": {"1": {"points": 1, "temp": {"n": 1}}}}]');
+SELECT try('SELECT avg(temp) FROM points');
+SELECT count(*) FROM points;
+-- and no points
+CALL put('points_1h', '[{"day": {"$date": "2024-02-01T00:00:00Z"}, "sensor": "y", "h": {"1": {"points": 0, "temp": {"n": 0}}}}]');
+SELECT same('SELECT sensor, count(*) FROM points WHERE sensor > ''x'' GROUP BY 1');
+
+-- Documents that are rows: one without a time is in no interval
+CREATE FOREIGN TABLE flat (ts timestamptz, v int) SERVER rollup;
+CREATE FOREIGN TABLE flat_1h (ts timestamptz, n bigint OPTIONS (rollup 'count'), sum bigint OPTIONS (rollup 'sum', rollup_column 'v'))
+  SERVER rollup OPTIONS (rollup_of 'rollup.flat', rollup_interval '1 hour');
+INSERT INTO flat SELECT timestamptz '2024-03-01Z' + i * interval '7 minutes', i FROM generate_series(0, 3000) i;
+CALL put('flat', '[{"v": 5}, {"ts": null, "v": 6}]');
+INSERT INTO flat_1h SELECT date_trunc('hour', ts, 'UTC'), count(*), sum(v) FROM flat WHERE ts IS NOT NULL GROUP BY 1;
+CALL state('flat_1h', '2024-03-10');
+UPDATE pg_class SET reltuples = 1e7, relpages = 1e7 WHERE oid = 'flat'::regclass;
+SELECT same('SELECT count(*), sum(v) FROM flat');
+SELECT same('SELECT count(*), sum(v) FROM flat WHERE ts IS NOT NULL');
+SELECT same('SELECT count(*), sum(v) FROM flat WHERE ts > ''2024-03-01 00:43Z''');
+SELECT same('SELECT ts::date, count(*) FROM flat WHERE ts > ''2024-03-01 00:43Z'' GROUP BY 1');
+
+SELECT mongo_ts_command('rollup', '{"dropDatabase": 1}')->'ok' AS dropped;

@@ -1,0 +1,736 @@
+/*
+ * agg_rollup.c
+ *		Read the rows of a roll-up as the totals of points.
+ *
+ * A row of a roll-up has the totals of the points of one series in an
+ * interval.  An interval is answered by its rows if
+ *
+ *		the query wants all times of the interval,
+ *		it ends at or before the time up to which the roll-up is complete,
+ *		it overlaps no stale range, and
+ *		all grouping keys of the time keep their values over the interval.
+ *
+ * All of these depend on the time alone.  So the points of an interval are
+ * either answered by rows for all series, or left open for all: they are read
+ * by a query of ranges of time.  An interval without any row has no points.
+ *
+ * The last condition is checked for the intervals that have rows, since only
+ * their number is limited.  The other conditions are ranges, by which the
+ * roll-up is read.
+ */
+#include "agg/agg_rollup.h"
+
+#include "access/attmap.h"
+#include "access/table.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "optimizer/optimizer.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/fmgroids.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "pushdown/monotonic.h"
+#include "pushdown/shippable.h"
+#include "scan/fdw_private.h"
+
+/* The number of intervals that decide whether a roll-up is of use */
+#define SAMPLE 100
+
+/* An interval of a roll-up */
+typedef struct MtsInterval
+{
+	MtsTime start;
+	MtsTime end;
+	bool is_open; /* its points are read */
+} MtsInterval;
+
+/* ---- What a roll-up answers --------------------------------------------- */
+
+/* Tell whether a column of the roll-up has all values of one of the points. */
+static bool
+keeps_type(const MtsAttribute *of_points, const MtsAttribute *of_rollup)
+{
+	return of_rollup->typid == of_points->typid &&
+		   (of_rollup->typmod == -1 || of_rollup->typmod == of_points->typmod);
+}
+
+/* The roll-up's column with a key of the points, both from 0; -1 if none */
+static int
+key_of(const MtsTable *points, const MtsRollup *rollup, int column)
+{
+	int key = column < rollup->ncolumns ? rollup->keys[column] - 1 : -1;
+
+	return key >= 0 && column != points->layout.time_column &&
+				   keeps_type(&points->attributes[column],
+							  &rollup->table->attributes[key])
+			   ? key
+			   : -1;
+}
+
+/* Tell whether an expression depends on the keys of a roll-up alone. */
+static bool
+is_of_keys(const MtsTable *points, const MtsRollup *rollup, Node *expr)
+{
+	ListCell *lc;
+
+	foreach (lc, pull_var_clause(expr, 0))
+	{
+		AttrNumber attnum = lfirst_node(Var, lc)->varattno;
+
+		if (attnum <= 0 || key_of(points, rollup, attnum - 1) < 0)
+			return false;
+	}
+	return true;
+}
+
+/* Tell whether an expression depends on the time of the points. */
+static bool
+has_time(const MtsTable *points, Index varno, Node *expr)
+{
+	Bitmapset *attnums = NULL;
+
+	pull_varattnos(expr, varno, &attnums);
+	return bms_is_member(points->layout.time_column + 1 -
+							 FirstLowInvalidHeapAttributeNumber,
+						 attnums);
+}
+
+/*
+ * Tell whether a condition is one of the keys, or is decided by ranges of the
+ * time.  *is_strict is set if it is false without a time.
+ */
+static bool
+clause_fits(const MtsTable *points, const MtsRollup *rollup, Index varno,
+			Expr *clause, bool *is_strict)
+{
+	const MtsQual *qual;
+
+	if (!has_time(points, varno, (Node *) clause))
+		return is_of_keys(points, rollup, (Node *) clause);
+	qual = mts_shippable_clause(points, varno, clause);
+	if (!qual || !qual->exact || !qual->time_only)
+		return false;
+	*is_strict |=
+		qual->kind == MTS_QUAL_TIME || qual->kind == MTS_QUAL_NOT_NULL;
+	return true;
+}
+
+/* Tell whether a key is one of the roll-up, or has steps of the time alone. */
+static bool
+key_fits(const MtsTable *points, const MtsRollup *rollup, Index varno,
+		 Node *expr)
+{
+	int time = points->layout.time_column;
+	ListCell *lc;
+
+	if (!has_time(points, varno, expr))
+		return is_of_keys(points, rollup, expr);
+	foreach (lc, pull_var_clause(expr, 0))
+		if (lfirst_node(Var, lc)->varattno != time + 1)
+			return false;
+	return mts_monotonic_is_step_function(expr, varno, time + 1);
+}
+
+/* The roll-up's column with a total of a column, both from 0; -1 if none */
+static int
+total_of(const MtsTable *points, const MtsRollup *rollup, int column,
+		 MtsRollupKind kind)
+{
+	const MtsAttribute *attribute = &points->attributes[column];
+	AttrNumber attnum =
+		column < rollup->ncolumns ? rollup->totals[column].of[kind] : 0;
+	const MtsAttribute *total;
+	bool fits;
+
+	if (attnum == 0 && kind == MTS_ROLLUP_COUNT &&
+		(attribute->not_null || column == points->layout.time_column))
+		attnum = rollup->npoints;
+	if (attnum == 0)
+		return -1;
+	total = &rollup->table->attributes[attnum - 1];
+	switch (kind)
+	{
+		case MTS_ROLLUP_COUNT:
+			fits = total->typid == INT8OID;
+			break;
+		case MTS_ROLLUP_SUM:
+			fits = total->typid ==
+				   (attribute->typid == FLOAT8OID ? FLOAT8OID : INT8OID);
+			break;
+		default:
+			fits = keeps_type(attribute, total);
+	}
+	return fits ? attnum - 1 : -1;
+}
+
+static bool
+aggregate_fits(const MtsTable *points, const MtsRollup *rollup,
+			   const Aggref *aggref)
+{
+	const Var *var;
+	int totals;
+
+	if (!is_of_keys(points, rollup, (Node *) aggref->aggfilter))
+		return false;
+	if (aggref->aggfnoid == F_COUNT_)
+		return true;
+	if (list_length(aggref->args) != 1 ||
+		!mts_agg_totals_find(aggref->aggfnoid, &totals))
+		return false;
+	var = (const Var *) linitial_node(TargetEntry, aggref->args)->expr;
+	if (!IsA(var, Var) || var->varattno <= 0)
+		return false;
+	for (int kind = 0; kind < MTS_ROLLUP_NKINDS; kind++)
+		if ((totals & 1 << kind) &&
+			total_of(points, rollup, var->varattno - 1, kind) < 0)
+			return false;
+	return true;
+}
+
+/*
+ * Tell whether the times of the points are instants, as PostgreSQL sees them:
+ * not rounded, and not local.
+ */
+static bool
+times_are_instants(const MtsTable *table)
+{
+	const MtsAttribute *time;
+
+	if (table->layout.time_column < 0)
+		return false;
+	time = &table->attributes[table->layout.time_column];
+	return time->typmod == -1 &&
+		   (time->typid == TIMESTAMPTZOID ||
+			(time->typid == TIMESTAMPOID && table->is_utc));
+}
+
+/*
+ * mts_agg_rollup_fits
+ *		Tell whether a roll-up can answer an aggregation of the points.
+ *
+ * The clauses are all conditions on the points, and the output is the keys and
+ * the Aggrefs, of the relation varno.
+ */
+bool
+mts_agg_rollup_fits(const MtsTable *points, const MtsRollup *rollup,
+					Index varno, List *clauses, List *output)
+{
+	int time = points->layout.time_column;
+	bool has_all_times;
+	ListCell *lc;
+
+	if (rollup->npoints == 0 ||
+		rollup->table->attributes[rollup->npoints - 1].typid != INT8OID ||
+		!times_are_instants(points) || !times_are_instants(rollup->table))
+		return false;
+	/* a point without a time is in no interval, but could be wanted */
+	has_all_times = points->layout.time_kind != MTS_TIME_FLAT ||
+					points->attributes[time].not_null;
+	foreach (lc, clauses)
+		if (!clause_fits(points, rollup, varno, lfirst(lc), &has_all_times))
+			return false;
+	foreach (lc, output)
+	{
+		Node *expr = lfirst(lc);
+
+		if (IsA(expr, Aggref)
+				? !aggregate_fits(points, rollup, (Aggref *) expr)
+				: !key_fits(points, rollup, varno, expr))
+			return false;
+	}
+	return has_all_times;
+}
+
+/* ---- Opening ------------------------------------------------------------ */
+
+/* Add the roll-up's columns that aggregates require to its attributes. */
+static List *
+require_totals(MtsRollupScan *rollup, List *attnums)
+{
+	const MtsAggSpec *spec = rollup->spec;
+	const MtsTable *points = spec->table;
+
+	rollup->required = palloc0((spec->naggregates + 1) * sizeof(MtsRequired));
+	rollup->totals_of = palloc0(points->layout.ncolumns * sizeof(int));
+	rollup->totals.columns =
+		palloc0(points->layout.ncolumns * sizeof(MtsColumnTotals));
+	for (int i = 0; i < spec->naggregates; i++)
+	{
+		MtsRequired *required = &rollup->required[i];
+
+		if (!mts_agg_totals_require(spec, &spec->aggregates[i], required))
+			elog(ERROR, "a roll-up does not have the totals of an aggregate");
+		rollup->totals_of[required->column] |= required->totals;
+		for (int kind = 0; kind < MTS_ROLLUP_NKINDS; kind++)
+			if (required->totals & 1 << kind)
+				attnums =
+					list_append_unique_int(attnums,
+										   total_of(points, rollup->rollup,
+													required->column, kind) +
+											   1);
+	}
+	return attnums;
+}
+
+/* List the attributes of the roll-up that an aggregation needs. */
+static List *
+find_needed(MtsRollupScan *rollup, List *clauses, List *output)
+{
+	const MtsAggSpec *spec = rollup->spec;
+	const MtsTable *table = rollup->rollup->table;
+	List *attnums =
+		list_make2_int(rollup->rollup->npoints, table->layout.time_column + 1);
+	Bitmapset *used = NULL;
+	int i = -1;
+
+	pull_varattnos((Node *) clauses, spec->varno, &used);
+	pull_varattnos((Node *) output, spec->varno, &used);
+	while ((i = bms_next_member(used, i)) >= 0)
+	{
+		int column = i + FirstLowInvalidHeapAttributeNumber - 1;
+		int key = key_of(spec->table, rollup->rollup, column);
+
+		if (key >= 0)
+			attnums = list_append_unique_int(attnums, key + 1);
+	}
+	return require_totals(rollup, attnums);
+}
+
+/* Let a clause on the points be one on the roll-up. */
+static Expr *
+translate_clause(const MtsRollupScan *rollup, Expr *clause)
+{
+	const MtsTable *points = rollup->spec->table;
+	AttrMap *map = make_attrmap(points->layout.ncolumns);
+	bool has_row;
+
+	for (int i = 0; i < points->layout.ncolumns; i++)
+		map->attnums[i] = key_of(points, rollup->rollup, i) + 1;
+	return (Expr *) map_variable_attnos((Node *) clause, rollup->spec->varno,
+										0, map, InvalidOid, &has_row);
+}
+
+/*
+ * Divide the conditions on keys into those by which the roll-up is read, and
+ * those that are checked for its rows.
+ */
+static void
+divide_clauses(MtsRollupScan *rollup, List *clauses, List **pushed,
+			   List **checked)
+{
+	const MtsAggSpec *spec = rollup->spec;
+	ListCell *lc;
+
+	foreach (lc, clauses)
+	{
+		Expr *clause;
+		const MtsQual *qual;
+
+		if (has_time(spec->table, spec->varno, lfirst(lc)))
+			continue;
+		clause = translate_clause(rollup, lfirst(lc));
+		qual =
+			mts_shippable_clause(rollup->rollup->table, spec->varno, clause);
+		if (qual)
+			*pushed = lappend(*pushed, clause);
+		if (!qual || !qual->exact)
+			*checked = lappend(*checked, lfirst(lc));
+	}
+}
+
+/*
+ * mts_agg_rollup_open
+ *		Prepare to read a roll-up for an aggregation of points; NULL if it has
+ *		changed since planning, and does not fit any more.
+ *
+ * points is the scan of these, private the plan's, and desc that of the
+ * points' rows.
+ */
+MtsRollupScan *
+mts_agg_rollup_open(ForeignScanState *node, Oid relid, const MtsAggSpec *spec,
+					const MtsScan *points, List *private, TupleDesc desc)
+{
+	MtsRollupScan *rollup = palloc0(sizeof(MtsRollupScan));
+	List *clauses = list_nth(private, MTS_AGG_CLAUSES);
+	List *local = list_nth(private, MTS_AGG_LOCAL);
+	List *output = list_nth(private, MTS_AGG_OUTPUT);
+	Relation relation = try_table_open(relid, AccessShareLock);
+	EState *estate = node->ss.ps.state;
+	List *pushed = NIL;
+	List *checked = NIL;
+	const char *problem;
+
+	if (!relation)
+		return NULL;
+	rollup->spec = spec;
+	rollup->rollup = mts_rollup_try_open(relation, &problem);
+	if (!rollup->rollup || rollup->rollup->points != spec->table->relid ||
+		!mts_agg_rollup_fits(spec->table, rollup->rollup, spec->varno,
+							 list_concat_copy(clauses, local), output))
+	{
+		table_close(relation, NoLock);
+		return NULL;
+	}
+	rollup->slot = MakeSingleTupleTableSlot(CreateTupleDescCopy(
+												RelationGetDescr(relation)),
+											&TTSOpsVirtual);
+	table_close(relation, NoLock);
+	divide_clauses(rollup, clauses, &pushed, &checked);
+	rollup->filter = ExecInitQual(checked, NULL);
+	rollup->scan =
+		mts_scan_for_plan(node, rollup->rollup->table, points->source->userid,
+						  find_needed(rollup, list_concat_copy(clauses, local),
+									  output),
+						  spec->varno, pushed, CreateExprContext(estate));
+	rollup->time_converter = mts_bucket_converter(points->bucket, spec->time);
+	if (spec->step_exprs != NIL)
+		rollup->stretch =
+			mts_stretch_new(spec->step_exprs, spec->varno, spec->time,
+							spec->table->layout.clock.arg,
+							rollup->time_converter, desc, estate);
+	rollup->memory =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw roll-up",
+							  ALLOCSET_SMALL_SIZES);
+	return rollup;
+}
+
+/* ---- Intervals ---------------------------------------------------------- */
+
+/* Tell whether all grouping keys of the time keep their values. */
+static bool
+keys_keep_values(MtsRollupScan *rollup, const MtsInterval *interval)
+{
+	if (!rollup->stretch)
+		return true;
+	/* what was tried before must not matter */
+	mts_stretch_reset(rollup->stretch);
+	(void) mts_stretch_seek(rollup->stretch, interval->start);
+	return mts_stretch_extend(rollup->stretch, interval->end - 1);
+}
+
+/* Find an interval by its start; NULL if no interval starts there. */
+static const MtsInterval *
+find_interval(MtsRollupScan *rollup, MtsTime start)
+{
+	const MtsRollup *of = rollup->rollup;
+	MtsInterval *interval =
+		hash_search(rollup->intervals, &start, HASH_FIND, NULL);
+	MtsTime end;
+
+	if (interval)
+		return interval;
+	if (mts_rollup_floor(of, start) != start ||
+		!mts_clock_step(&of->clock, start, of->interval, 1, &end) ||
+		end <= start)
+		return NULL;
+	interval = hash_search(rollup->intervals, &start, HASH_ENTER, NULL);
+	interval->end = end;
+	interval->is_open = !keys_keep_values(rollup, interval);
+	return interval;
+}
+
+/*
+ * Remove the intervals before and after the start of one that clocks repeat,
+ * by being set back over it.  The points of either one can be in the row of
+ * the other.
+ */
+static void
+remove_repeated(const MtsRollup *of, MtsRanges *ranges)
+{
+	const MtsClock *clock = &of->clock;
+	MtsTime t, end;
+
+	if (ranges->n == 0)
+		return;
+	end = ranges->items[ranges->n - 1].to + MTS_ZONE_SLACK;
+	t = Max(ranges->items[0].from, MTS_UNIX_EPOCH) - MTS_ZONE_SLACK;
+	while (ranges->n > 0 && (t = clock->next_change(clock->arg, t)) < end)
+	{
+		MtsTime start =
+			mts_clock_floor(NULL, mts_clock_local(clock, t - 1), of->interval);
+		MtsRange around = {mts_rollup_floor(of, t - MTS_ZONE_SLACK),
+						   mts_rollup_ceil(of, t + MTS_ZONE_SLACK)};
+		MtsRanges removed = {1, &around};
+		MtsRanges left = {0, palloc((ranges->n + 1) * sizeof(MtsRange))};
+
+		if (start < mts_clock_local(clock, t))
+			continue;
+		mts_ranges_subtract(ranges, &removed, &left);
+		*ranges = left;
+	}
+}
+
+/*
+ * Find the whole intervals in the wanted times that are complete.
+ *
+ * Times near the ends of the calendar are left to the points, and so are those
+ * before 1970 by the days of a zone, whose rules were odd.
+ */
+static void
+find_complete(MtsRollupScan *rollup)
+{
+	const MtsRollupState *state = &rollup->state;
+	const MtsRollup *of = rollup->rollup;
+	bool is_zoned = of->clock.to_local != NULL;
+	MtsRange until = {is_zoned ? MTS_UNIX_EPOCH : MTS_TIME_MIN, state->until};
+	MtsRanges finished = {1, &until};
+	int room = rollup->wanted.n + state->stale.n + 2;
+	MtsRanges current = {0, palloc(room * sizeof(MtsRange))};
+	MtsRanges wanted = {0, palloc(room * sizeof(MtsRange))};
+
+	mts_ranges_subtract(&finished, &state->stale, &current);
+	mts_ranges_intersect(&rollup->wanted, &current, &wanted);
+	rollup->complete = (MtsRanges){0, palloc(room * sizeof(MtsRange))};
+	for (int i = 0; i < wanted.n; i++)
+	{
+		MtsRange range = wanted.items[i];
+
+		if ((range.from != MTS_TIME_MIN && range.from < MTS_SAFE_FROM) ||
+			range.to < MTS_SAFE_FROM || range.to > MTS_SAFE_TO)
+			continue;
+		mts_ranges_add(&rollup->complete, mts_rollup_ceil(of, range.from),
+					   mts_rollup_floor(of, range.to));
+	}
+	if (is_zoned)
+		remove_repeated(of, &rollup->complete);
+}
+
+/* Tell whether the keys keep their values over most of the last intervals. */
+static bool
+is_of_use(MtsRollupScan *rollup)
+{
+	const MtsRange *last = &rollup->complete.items[rollup->complete.n - 1];
+	const MtsInterval *interval;
+	MtsTime start = last->to;
+	int n = 0;
+	int nopen = 0;
+
+	while (n < SAMPLE && start > last->from)
+	{
+		start = mts_rollup_floor(rollup->rollup, start - 1);
+		interval = find_interval(rollup, start);
+		if (!interval)
+			return false;
+		n++;
+		nopen += interval->is_open;
+	}
+	return nopen <= n / 2;
+}
+
+/* ---- Reading ------------------------------------------------------------ */
+
+static void
+read_state(MtsRollupScan *rollup, MtsRollupState *state)
+{
+	const MtsBucketSource *source = rollup->scan->source;
+
+	mts_rollup_read_state(rollup->rollup, source->userid, source->snapshot,
+						  source->in_xact, state);
+	if (!rollup->rollup->by_application)
+		source->counters->round_trips++;
+}
+
+/*
+ * mts_agg_rollup_begin
+ *		Begin to read the rows of intervals in the wanted times.
+ *
+ * wanted must live as long as the execution.
+ */
+void
+mts_agg_rollup_begin(MtsRollupScan *rollup, const MtsRanges *wanted)
+{
+	HASHCTL control = {.keysize = sizeof(MtsTime),
+					   .entrysize = sizeof(MtsInterval),
+					   .hcxt = rollup->memory};
+	MemoryContext old = MemoryContextSwitchTo(rollup->memory);
+
+	rollup->intervals = hash_create("mongo_ts_fdw intervals", 256, &control,
+									HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	rollup->wanted = *wanted;
+	read_state(rollup, &rollup->state);
+	find_complete(rollup);
+	if (rollup->complete.n > 0 && !is_of_use(rollup))
+		rollup->complete.n = 0;
+	rollup->scan->spec.times = &rollup->complete;
+	MemoryContextSwitchTo(old);
+}
+
+static void
+refuse_row(const MtsRollupScan *rollup, MtsTime start, const char *problem)
+{
+	ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
+					errmsg("invalid row of roll-up \"%s\"",
+						   mts_table_name(rollup->rollup->table->relid)),
+					errdetail("The row of %s %s.", timestamptz_to_str(start),
+							  problem)));
+}
+
+/* Read a count, which must not be null. */
+static int64
+read_count(const MtsRollupScan *rollup, MtsTime start, int column)
+{
+	const TupleTableSlot *slot = rollup->slot;
+	int64 count = DatumGetInt64(slot->tts_values[column]);
+
+	if (slot->tts_isnull[column] || count < 0 || count >> MTS_TOTALS_BITS != 0)
+		refuse_row(rollup, start, "lacks a valid count");
+	return count;
+}
+
+/* Read the required totals of a column. */
+static void
+read_totals(MtsRollupScan *rollup, MtsTime start, int column)
+{
+	const TupleTableSlot *slot = rollup->slot;
+	MtsColumnTotals *totals = &rollup->totals.columns[column];
+	Datum *values[] = {[MTS_ROLLUP_SUM] = &totals->sum,
+					   [MTS_ROLLUP_MIN] = &totals->min,
+					   [MTS_ROLLUP_MAX] = &totals->max};
+	int nempty = 0;
+	int n = 0;
+
+	for (int kind = 0; kind < MTS_ROLLUP_NKINDS; kind++)
+	{
+		int total;
+
+		if (!(rollup->totals_of[column] & 1 << kind))
+			continue;
+		total = total_of(rollup->spec->table, rollup->rollup, column, kind);
+		n++;
+		if (kind == MTS_ROLLUP_COUNT)
+		{
+			totals->count = read_count(rollup, start, total);
+			nempty += totals->count == 0;
+			continue;
+		}
+		nempty += slot->tts_isnull[total];
+		*values[kind] = slot->tts_values[total];
+	}
+	totals->is_empty = nempty > 0;
+	if (nempty > 0 && nempty < n)
+		refuse_row(rollup, start,
+				   "has some totals of a column, but not all of them");
+}
+
+/* Fill the points' row with what the points of the roll-up's row share. */
+static void
+fill_row(const MtsRollupScan *rollup, TupleTableSlot *row)
+{
+	const MtsTable *points = rollup->spec->table;
+	const TupleTableSlot *slot = rollup->slot;
+	int time = rollup->spec->time;
+	MtsError error;
+
+	ExecStoreAllNullTuple(row);
+	for (int i = 0; i < points->layout.ncolumns; i++)
+	{
+		int key = key_of(points, rollup->rollup, i);
+
+		if (key < 0)
+			continue;
+		row->tts_values[i] = slot->tts_values[key];
+		row->tts_isnull[i] = slot->tts_isnull[key];
+	}
+	if (rollup->time_converter)
+		row->tts_isnull[time] =
+			!mts_from_bson_time(rollup->time_converter,
+								rollup->totals.earliest,
+								&row->tts_values[time], &error);
+}
+
+/*
+ * mts_agg_rollup_next
+ *		Read the totals of the next row, and fill the points' row with what
+ *		these have in common; false at the end.
+ *
+ * The times of points are not known more precisely than their interval.  Rows
+ * without points, and of intervals that are left open, are skipped.
+ */
+bool
+mts_agg_rollup_next(MtsRollupScan *rollup, TupleTableSlot *row)
+{
+	MtsTotals *totals = &rollup->totals;
+	const MtsInterval *interval;
+	MtsTime start;
+
+	do
+	{
+		if (!mts_scan_next(rollup->scan, rollup->slot))
+			return false;
+		start = rollup->scan->bucket->point.time;
+		interval = find_interval(rollup, start);
+		if (!interval)
+			refuse_row(rollup, start, "is not of the start of an interval");
+		totals->npoints =
+			read_count(rollup, start, rollup->rollup->npoints - 1);
+	} while (interval->is_open || totals->npoints == 0);
+	totals->earliest = start;
+	totals->latest = interval->end - 1;
+	for (int i = 0; i < rollup->spec->table->layout.ncolumns; i++)
+		if (rollup->totals_of[i] != 0)
+			read_totals(rollup, start, i);
+	fill_row(rollup, row);
+	return true;
+}
+
+/*
+ * mts_agg_rollup_has_changed
+ *		Tell whether a refresh may have changed rows while they were read.
+ *
+ * It cannot have changed what a snapshot or a transaction sees.
+ */
+bool
+mts_agg_rollup_has_changed(MtsRollupScan *rollup)
+{
+	const MtsBucketSource *source = rollup->scan->source;
+	MemoryContext old;
+	MtsRollupState state;
+
+	if (rollup->rollup->by_application || source->in_xact ||
+		(source->snapshot && mts_snapshot_time(source->snapshot) != 0))
+		return false;
+	old = MemoryContextSwitchTo(rollup->memory);
+	read_state(rollup, &state);
+	MemoryContextSwitchTo(old);
+	return state.generation != rollup->state.generation;
+}
+
+/*
+ * mts_agg_rollup_open_times
+ *		Find the wanted times whose points no row has answered, after all rows
+ *		have been read.
+ *
+ * They live in the current memory context.
+ */
+void
+mts_agg_rollup_open_times(const MtsRollupScan *rollup, MtsRanges *open)
+{
+	HASH_SEQ_STATUS status;
+	const MtsInterval *interval;
+	int room = rollup->wanted.n + rollup->complete.n +
+			   hash_get_num_entries(rollup->intervals) + 1;
+	MtsRanges others = {0, palloc(room * sizeof(MtsRange))};
+	MtsRanges skipped = {0, palloc(room * sizeof(MtsRange))};
+
+	hash_seq_init(&status, rollup->intervals);
+	while ((interval = hash_seq_search(&status)) != NULL)
+		if (interval->is_open)
+			skipped.items[skipped.n++] =
+				(MtsRange){interval->start, interval->end};
+	mts_ranges_normalize(&skipped);
+	mts_ranges_subtract(&rollup->wanted, &rollup->complete, &others);
+	*open = (MtsRanges){0, palloc((others.n + skipped.n) * sizeof(MtsRange))};
+	mts_ranges_unite(&others, &skipped, open);
+}
+
+/* mts_agg_rollup_reset: begin another execution. */
+void
+mts_agg_rollup_reset(MtsRollupScan *rollup)
+{
+	mts_scan_reset(rollup->scan);
+	rollup->scan->spec.times = NULL;
+	MemoryContextReset(rollup->memory);
+	rollup->intervals = NULL;
+}

@@ -1,0 +1,223 @@
+/*
+ * rollup_mark.c
+ *		Mark as stale what writes change of roll-ups.
+ *
+ * A write of points below the watermark of a roll-up makes its rows of their
+ * intervals stale.  This is recorded in the roll-up's state before the points
+ * are written, and stays recorded if the write fails: then the intervals are
+ * computed again in vain.  The record is not part of a transaction, in which
+ * it would conflict with those of other sessions.
+ *
+ * The server compares with the watermark, since this session may know an old
+ * one.  Points that are newer than now minus the lag are above it, so nothing
+ * is sent for them.  A refresh that moves the watermark says so first, and
+ * then waits for the transactions that may not have seen it (sql/rollup.c).
+ */
+#include "modify/rollup_mark.h"
+
+#include "access/table.h"
+#include "utils/timestamp.h"
+
+#include "core/bson/template.h"
+#include "driver/document.h"
+
+/* The most ranges of a batch; more are joined */
+#define MAX_RANGES 8
+
+/* How much the clocks of two PostgreSQL servers may differ */
+#define CLOCK_SLACK (10 * MTS_SECOND)
+
+typedef struct MarkedRollup
+{
+	const MtsRollup *rollup;
+	MtsTime limit; /* it is not complete up to here */
+	MtsRanges ranges;
+	MtsRange items[MAX_RANGES + 1];
+} MarkedRollup;
+
+struct MtsRollupMarks
+{
+	Oid userid;
+	int n;
+	MarkedRollup *items;
+};
+
+/*
+ * mts_rollup_mark_begin
+ *		Prepare to write into a table with the rights of a user's mapping.
+ *		NULL if it has no roll-ups that are refreshed.
+ */
+MtsRollupMarks *
+mts_rollup_mark_begin(const MtsTable *table, Oid userid)
+{
+	List *rollups = mts_rollup_list(table->relid);
+	MtsRollupMarks *marks;
+	ListCell *lc;
+
+	if (rollups == NIL)
+		return NULL;
+	marks = palloc0(sizeof(MtsRollupMarks));
+	marks->userid = userid;
+	marks->items = palloc0(list_length(rollups) * sizeof(MarkedRollup));
+	foreach (lc, rollups)
+	{
+		Relation relation = try_table_open(lfirst_oid(lc), AccessShareLock);
+		const MtsRollup *rollup;
+
+		if (!relation)
+			continue;
+		rollup = mts_rollup_open_options(relation);
+		table_close(relation, AccessShareLock);
+		if (!rollup->by_application)
+			marks->items[marks->n++].rollup = rollup;
+	}
+	for (int i = 0; i < marks->n; i++)
+		marks->items[i].ranges.items = marks->items[i].items;
+	return marks->n > 0 ? marks : NULL;
+}
+
+/* Add a range; where there are too many, join them to one. */
+static void
+add_range(MarkedRollup *item, MtsRange range)
+{
+	MtsRange united[MAX_RANGES + 1];
+	MtsRanges one = {1, &range}, both = {0, united};
+
+	if (mts_ranges_cover(&item->ranges, range.from, range.to))
+		return;
+	mts_ranges_unite(&item->ranges, &one, &both);
+	if (both.n > MAX_RANGES)
+	{
+		united[0].to = united[both.n - 1].to;
+		both.n = 1;
+	}
+	memcpy(item->items, united, both.n * sizeof(MtsRange));
+	item->ranges.n = both.n;
+}
+
+/*
+ * mts_rollup_mark_add
+ *		Record that points from one time to another one are written.
+ */
+void
+mts_rollup_mark_add(MtsRollupMarks *marks, MtsTime first, MtsTime last)
+{
+	for (int i = 0; i < marks->n; i++)
+	{
+		MarkedRollup *item = &marks->items[i];
+
+		if (item->limit == 0)
+			item->limit = mts_rollup_limit(item->rollup) + CLOCK_SLACK;
+		if (first < item->limit)
+			add_range(item, (MtsRange){mts_rollup_floor(item->rollup, first),
+									   mts_rollup_ceil(item->rollup,
+													   last == MTS_TIME_MAX
+														   ? last
+														   : last + 1)});
+	}
+}
+
+/*
+ * mts_rollup_mark_bulk
+ *		Return the destination of writes to the state of a roll-up.
+ */
+MtsBulk
+mts_rollup_mark_bulk(const MtsRollup *rollup, Oid userid)
+{
+	const MtsTable *table = rollup->table;
+	MtsConnection *connection = mts_connection_get(table->serverid, userid);
+
+	mts_connection_pin(connection);
+	return (MtsBulk){.connection = connection,
+					 .relid = table->relid,
+					 .database = table->database,
+					 .collection = MTS_ROLLUP_STATES,
+					 .stores_no_data = true};
+}
+
+/* Return a time as a date, or $minKey or $maxKey for an open end. */
+static bson_value_t
+time_value(MtsTime t)
+{
+	bson_value_t value = {.value_type = t == MTS_TIME_MIN ? BSON_TYPE_MINKEY
+										: t == MTS_TIME_MAX
+											? BSON_TYPE_MAXKEY
+											: BSON_TYPE_DATE_TIME};
+
+	if (value.value_type == BSON_TYPE_DATE_TIME)
+		value.value.v_datetime = (t - MTS_UNIX_EPOCH) / 1000;
+	return value;
+}
+
+/*
+ * mts_rollup_mark_range
+ *		Return a stale range, as the state has it.  n is unique.
+ */
+bson_t *
+mts_rollup_mark_range(MtsRange range, const bson_oid_t *n)
+{
+	bson_value_t from = time_value(range.from), to = time_value(range.to);
+	bson_value_t id = {.value_type = BSON_TYPE_OID};
+
+	id.value.v_oid = *n;
+	return mts_document_make("{from: %v, to: %v, n: %v}", &from, &to, &id);
+}
+
+/*
+ * Make the write that adds a stale range, if the roll-up has passed its begin.
+ * Nothing is added if a range that no refresh works on covers it.
+ */
+static MtsOp
+make_op(const MtsRollup *rollup, MtsRange range)
+{
+	bson_value_t from = time_value(range.from), to = time_value(range.to);
+	bson_t *selector = mts_document_make(
+		"{_id: %s, stale: {$not: {$elemMatch: {from: {$lte: %v}, "
+		"to: {$gte: %v}, refreshing: {$exists: false}}}}}",
+		mts_document_utf8(rollup->table->collection), &from, &to);
+	bson_oid_t n;
+
+	if (range.from == MTS_TIME_MIN)
+		mts_template_fields(selector, "{until: {$exists: true}}");
+	else
+		mts_template_fields(selector, "{until: {$gt: %v}}", &from);
+	bson_oid_init(&n, NULL);
+	return (MtsOp){.kind = MTS_OP_UPDATE,
+				   .selector = selector,
+				   .document =
+					   mts_document_make("{$push: {stale: %o}}",
+										 mts_rollup_mark_range(range, &n))};
+}
+
+/*
+ * mts_rollup_mark_send
+ *		Mark what has been recorded, before it is written.
+ *
+ * The roll-ups of one database are marked by one command.
+ */
+void
+mts_rollup_mark_send(MtsRollupMarks *marks)
+{
+	MtsOp *ops = palloc(marks->n * MAX_RANGES * sizeof(MtsOp));
+
+	for (int i = 0; i < marks->n; i++)
+	{
+		MtsBulk bulk =
+			mts_rollup_mark_bulk(marks->items[i].rollup, marks->userid);
+		int nops = 0;
+
+		for (int j = i; j < marks->n; j++)
+		{
+			MarkedRollup *item = &marks->items[j];
+
+			if (strcmp(item->rollup->table->database, bulk.database) != 0)
+				continue;
+			for (int k = 0; k < item->ranges.n; k++)
+				ops[nops++] = make_op(item->rollup, item->items[k]);
+			item->ranges.n = 0;
+			item->limit = 0;
+		}
+		if (nops > 0)
+			mts_bulk_execute(&bulk, ops, nops);
+	}
+}

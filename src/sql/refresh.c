@@ -1,0 +1,729 @@
+/*
+ * refresh.c
+ *		SQL function that computes roll-ups: mongo_ts_refresh_rollup.
+ *
+ * A roll-up is computed from the next finer one, which is refreshed first, or
+ * from the points.  That is done by SQL statements over the two tables, chunk
+ * by chunk.  The roll-up is right for readers at any moment, however the
+ * refresh ends, because of the order of its steps:
+ *
+ * 1. The state says that what will be computed is stale, and moves the
+ *	  watermark to its end.  From now on, readers take these intervals from the
+ *	  points, and sessions that write points mark their range.
+ * 2. The transactions end that may not have seen that.
+ * 3. The rows are removed, computed and written.  On a replica set, a chunk is
+ *	  a transaction.
+ * 4. The state says that these intervals are no longer stale.  Marks that
+ *	  others have made in the meantime stay.
+ *
+ * A refresh that is killed leaves a stale range, which the next one computes.
+ * A lock keeps the sessions of one PostgreSQL server from refreshing a roll-up
+ * at once.  Those of several servers recognise each other by a token.  The one
+ * that began last goes on.
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+
+#include "core/bson/template.h"
+#include "driver/cursor.h"
+#include "driver/document.h"
+#include "driver/xact.h"
+#include "modify/rollup_mark.h"
+#include "table/rollup.h"
+
+/*
+ * How long the next chunk should take, in microseconds.  MongoDB aborts a
+ * transaction after a minute.
+ */
+#define CHUNK_TIME INT64CONST(2000000)
+#define LONG_CHUNK_TIME INT64CONST(15000000)
+
+/* The most buckets of a series in a chunk */
+#define MAX_CHUNK 4096
+
+PG_FUNCTION_INFO_V1(mongo_ts_refresh_rollup);
+
+typedef struct Refresh
+{
+	Oid relid;
+	const MtsRollup *rollup;
+	const MtsRollup *finer; /* that it is computed from; NULL for the points */
+	MtsBulk bulk;           /* writes states */
+	bson_value_t name;      /* the _id of its state */
+	MtsRollupState state;   /* when the refresh began */
+	MtsRanges todo;         /* what is to be computed */
+	bson_oid_t n;           /* of todo in the state */
+	bson_oid_t token;       /* of this refresh */
+	char *insert;           /* the statements */
+	char *delete;
+	char *extent;
+} Refresh;
+
+/* ---- The statements ----------------------------------------------------- */
+
+static char *
+column_name(Oid relid, AttrNumber attnum)
+{
+	return pstrdup(quote_identifier(get_attname(relid, attnum, false)));
+}
+
+/* Return the name of a table, quoted and with its schema. */
+static char *
+full_name(Oid relid)
+{
+	return quote_qualified_identifier(get_namespace_name(
+										  get_rel_namespace(relid)),
+									  get_rel_name(relid));
+}
+
+static _Noreturn void
+refuse_source(const Refresh *refresh, int i)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+			 errmsg("cannot compute roll-up \"%s\" from roll-up \"%s\"",
+					get_rel_name(refresh->relid),
+					get_rel_name(refresh->rollup->source)),
+			 errdetail("The finer roll-up lacks a column that is computed of "
+					   "column \"%s\" of the points.",
+					   get_attname(refresh->rollup->points, i + 1, false))));
+	pg_unreachable();
+}
+
+/* Return the begin of the interval that holds a time, in SQL. */
+static char *
+interval_begin(const MtsRollup *rollup, const char *time)
+{
+	if (!mts_span_is_calendar(rollup->interval))
+		return psprintf("pg_catalog.date_bin('" INT64_FORMAT " seconds', %s, "
+						"'2000-01-01 00:00:00+00')",
+						rollup->interval.usecs / MTS_SECOND, time);
+	return psprintf("pg_catalog.date_trunc('%s', %s, %s)",
+					rollup->interval.months ? "month" : "day", time,
+					quote_literal_cstr(rollup->zone));
+}
+
+/* Append a column and what it is computed of. */
+static void
+append_column(const Refresh *refresh, AttrNumber attnum, const char *value,
+			  StringInfo columns, StringInfo values)
+{
+	const MtsAttribute *attribute =
+		&refresh->rollup->table->attributes[attnum - 1];
+
+	appendStringInfo(columns, "%s%s", columns->len > 0 ? ", " : "",
+					 column_name(refresh->relid, attnum));
+	appendStringInfo(values, "%s(%s)::%s", values->len > 0 ? ", " : "", value,
+					 format_type_extended(attribute->typid, attribute->typmod,
+										  FORMAT_TYPE_TYPEMOD_GIVEN |
+											  FORMAT_TYPE_FORCE_QUALIFY));
+}
+
+/* Return a total of a column of the points, in SQL; i is -1 for the points. */
+static char *
+total_value(const Refresh *refresh, int i, MtsRollupKind kind)
+{
+	static const char *const functions[] = {"count", "sum", "min", "max"};
+	const MtsRollup *rollup = refresh->rollup, *finer = refresh->finer;
+	AttrNumber source;
+	char *name;
+
+	if (finer)
+	{
+		source = i < 0 ? finer->npoints : finer->totals[i].of[kind];
+		if (source == 0)
+			refuse_source(refresh, Max(i, 0));
+		return psprintf(
+			"pg_catalog.%s(%s)",
+			functions[kind == MTS_ROLLUP_COUNT ? MTS_ROLLUP_SUM : kind],
+			column_name(rollup->source, source));
+	}
+	if (i < 0)
+		return "pg_catalog.count(*)";
+	name = column_name(rollup->source, i + 1);
+	/* PostgreSQL adds single precision with single precision */
+	if (kind == MTS_ROLLUP_SUM &&
+		get_atttype(rollup->source, i + 1) == FLOAT4OID)
+		name = psprintf("%s::float8", name);
+	return psprintf("pg_catalog.%s(%s)", functions[kind], name);
+}
+
+/* Make the statements; the parameters are the begin and the end of a range. */
+static void
+make_statements(Refresh *refresh)
+{
+	const MtsRollup *rollup = refresh->rollup, *finer = refresh->finer;
+	AttrNumber own_time = rollup->table->layout.time_column + 1;
+	const char *range = "%1$s OPERATOR(pg_catalog.>=) $1 AND "
+						"%1$s OPERATOR(pg_catalog.<) $2";
+	StringInfoData columns, values, groups;
+	char *time = NULL, *where;
+
+	initStringInfo(&columns);
+	initStringInfo(&values);
+	initStringInfo(&groups);
+	for (int i = 0, n = 0; i < rollup->ncolumns; i++)
+	{
+		char *name;
+
+		if (rollup->keys[i] == 0)
+			continue;
+		if (finer && finer->keys[i] == 0)
+			refuse_source(refresh, i);
+		name = column_name(rollup->source, finer ? finer->keys[i] : i + 1);
+		if (rollup->keys[i] == own_time)
+			time = name;
+		append_column(refresh, rollup->keys[i],
+					  rollup->keys[i] == own_time
+						  ? interval_begin(rollup, name)
+						  : name,
+					  &columns, &values);
+		appendStringInfo(&groups, "%s%d", n > 0 ? ", " : "", n + 1);
+		n++;
+	}
+	if (rollup->npoints)
+		append_column(refresh, rollup->npoints,
+					  total_value(refresh, -1, MTS_ROLLUP_COUNT), &columns,
+					  &values);
+	for (int i = 0; i < rollup->ncolumns; i++)
+		for (MtsRollupKind kind = 0; kind < MTS_ROLLUP_NKINDS; kind++)
+			if (rollup->totals[i].of[kind])
+				append_column(refresh, rollup->totals[i].of[kind],
+							  total_value(refresh, i, kind), &columns,
+							  &values);
+	where = psprintf(range, time);
+	refresh->insert =
+		psprintf("INSERT INTO %s (%s) SELECT %s FROM %s WHERE %s GROUP BY %s",
+				 full_name(refresh->relid), columns.data, values.data,
+				 full_name(rollup->source), where, groups.data);
+	refresh->extent =
+		psprintf("SELECT pg_catalog.min(%s), pg_catalog.max(%s) FROM %s WHERE "
+				 "%s",
+				 time, time, full_name(rollup->source), where);
+	refresh->delete =
+		psprintf("DELETE FROM %s WHERE %s", full_name(refresh->relid),
+				 psprintf(range, column_name(refresh->relid, own_time)));
+}
+
+/* Convert a time to a parameter of a statement. */
+static Datum
+time_datum(MtsTime t)
+{
+	return TimestampTzGetDatum(t == MTS_TIME_MIN   ? DT_NOBEGIN
+							   : t == MTS_TIME_MAX ? DT_NOEND
+												   : t);
+}
+
+/* Execute a statement for a range; the caller has connected to SPI. */
+static void
+execute(const char *sql, MtsRange range)
+{
+	Oid types[] = {TIMESTAMPTZOID, TIMESTAMPTZOID};
+	Datum values[] = {time_datum(range.from), time_datum(range.to)};
+	int result = SPI_execute_with_args(sql, 2, types, values, NULL, false, 0);
+
+	if (result < 0)
+		elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
+}
+
+/* ---- The state ---------------------------------------------------------- */
+
+/* Append stale ranges to the update of a state, with a number. */
+static void
+append_stale(const MtsRanges *ranges, const bson_oid_t *n, bool refreshing,
+			 bson_t *list)
+{
+	for (int i = 0; i < ranges->n; i++)
+	{
+		bson_t *range = mts_rollup_mark_range(ranges->items[i], n);
+
+		if (refreshing)
+			mts_template_fields(range, "{refreshing: true}");
+		mts_template_push(list, "%o", range);
+	}
+}
+
+/* Return how a state gets more stale ranges. */
+static bson_t *
+push_stale(const bson_t *list)
+{
+	return mts_document_make(
+		"{$inc: {generation: 1}, $push: {stale: {$each: %a}}}", list);
+}
+
+/* Return the document that the refreshes of a roll-up have their token in. */
+static bson_t *
+select_token(const Refresh *refresh)
+{
+	return mts_document_make("{_id: {refresh: %v}}", &refresh->name);
+}
+
+/*
+ * Raise an error: a session of another PostgreSQL server has begun to refresh
+ * the roll-up, so what this one has written last may be out of date.
+ */
+static _Noreturn void
+yield_to_other(Refresh *refresh, MtsRange range)
+{
+	MtsRanges ranges = {1, &range};
+	bson_t *list = mts_document_new();
+	MtsOp op = {.kind = MTS_OP_UPSERT,
+				.selector = mts_document_make("{_id: %v}", &refresh->name)};
+
+	bson_oid_init(&refresh->n, NULL);
+	append_stale(&ranges, &refresh->n, false, list);
+	op.document = push_stale(list);
+	mts_bulk_execute(&refresh->bulk, &op, 1);
+	ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					errmsg("another PostgreSQL server refreshes roll-up "
+						   "\"%s\" at the same time",
+						   get_rel_name(refresh->relid)),
+					errhint("Run the statement again.")));
+}
+
+/*
+ * Replace the ranges of this refresh in the state: what is left to be
+ * computed, and what others will have to.  done is what was written last.
+ */
+static void
+replace_stale(Refresh *refresh, const MtsRanges *todo, const MtsRanges *others,
+			  MtsRange done)
+{
+	bson_value_t old = {.value_type = BSON_TYPE_OID};
+	bson_t *list = mts_document_new();
+	MtsOp op = {.kind = MTS_OP_UPDATE};
+	bson_oid_t n;
+
+	old.value.v_oid = refresh->n;
+	bson_oid_init(&refresh->n, NULL);
+	append_stale(todo, &refresh->n, true, list);
+	bson_oid_init(&n, NULL);
+	append_stale(others, &n, false, list);
+	op.selector = mts_document_make("{_id: %v}", &refresh->name);
+	if (!bson_empty(list))
+	{
+		op.document = push_stale(list);
+		mts_bulk_execute(&refresh->bulk, &op, 1);
+	}
+	mts_template_fields((bson_t *) op.selector, "{stale.n: %v}", &old);
+	op.document =
+		mts_document_make("{$inc: {generation: 1}, $pull: {stale: {n: %v}}}",
+						  &old);
+	mts_bulk_execute(&refresh->bulk, &op, 1);
+	if (refresh->bulk.affected == 0)
+		yield_to_other(refresh, done);
+}
+
+static const bson_t *
+read_document(const Refresh *refresh)
+{
+	MtsFind find = {.filter = mts_document_make("{_id: %v}", &refresh->name),
+					.on_primary = true,
+					.relid = refresh->relid};
+
+	return mts_cursor_first(refresh->bulk.connection, refresh->bulk.database,
+							MTS_ROLLUP_STATES, &find);
+}
+
+/*
+ * Return the stale ranges of a state, as they are, that will be computed.
+ * Nothing is complete above the watermark, so a range can end behind it.
+ */
+static bson_t *
+list_taken(const Refresh *refresh, const bson_t *doc)
+{
+	const MtsRanges *todo = &refresh->todo;
+	MtsTime until = Max(refresh->state.until, todo->items[todo->n - 1].to);
+	bson_t *list = mts_document_new();
+	bson_iter_t array, item;
+	bson_t view;
+
+	if (!doc || !bson_iter_init_find(&array, doc, "stale") ||
+		!bson_iter_recurse(&array, &item))
+		return list;
+	while (bson_iter_next(&item))
+	{
+		bson_t *one = mts_document_new(), *single = mts_document_new();
+		MtsRollupState state;
+		const MtsRange *range;
+
+		if (!mts_document_view(&item, &view))
+			continue;
+		mts_template_push(single, "%o", &view);
+		mts_template_fields(one, "{stale: %a}", single);
+		mts_rollup_parse_state(refresh->rollup, one, &state);
+		range = state.stale.items;
+		if (state.stale.n == 0 || range->from >= until ||
+			mts_ranges_cover(todo, range->from, Min(range->to, until)))
+			mts_template_push(list, "%o", &view);
+	}
+	return list;
+}
+
+/* Say that what is to be computed is stale, and move the watermark. */
+static void
+announce(Refresh *refresh, const bson_t *doc)
+{
+	MtsTime end = refresh->todo.items[refresh->todo.n - 1].to;
+	MtsRange gap = {refresh->state.until, refresh->todo.items[0].from};
+	MtsRanges gaps = {gap.from < gap.to, &gap};
+	bson_value_t until = {.value_type = BSON_TYPE_DATE_TIME};
+	bson_value_t token = {.value_type = BSON_TYPE_OID};
+	bson_t *list = mts_document_new();
+	const bson_t *taken = list_taken(refresh, doc);
+	MtsOp ops[2] = {{.kind = MTS_OP_UPSERT}, {.kind = MTS_OP_UPSERT}};
+
+	bson_oid_init(&refresh->n, NULL);
+	bson_oid_init(&refresh->token, NULL);
+	token.value.v_oid = refresh->token;
+	until.value.v_datetime =
+		(Max(end, refresh->state.until) - MTS_UNIX_EPOCH) / 1000;
+	append_stale(&refresh->todo, &refresh->n, true, list);
+	append_stale(&gaps, &refresh->token, false, list);
+	ops[0].selector = mts_document_make("{_id: %v}", &refresh->name);
+	ops[0].document = push_stale(list);
+	mts_template_fields((bson_t *) ops[0].document,
+						"{$set: {version: 1}, $max: {until: %v}}", &until);
+	ops[1].selector = select_token(refresh);
+	ops[1].document = mts_document_make("{$set: {by: %v}}", &token);
+	mts_bulk_execute(&refresh->bulk, ops, 2);
+	if (bson_empty(taken))
+		return;
+	ops[0].kind = MTS_OP_UPDATE;
+	ops[0].document = mts_document_make("{$pull: {stale: {$in: %a}}}", taken);
+	mts_bulk_execute(&refresh->bulk, ops, 1);
+}
+
+/*
+ * Check that no other refresh has begun.  In a transaction of a replica set,
+ * none begins before it ends.
+ */
+static void
+check_token(Refresh *refresh, MtsRange range)
+{
+	MtsBulk bulk = refresh->bulk;
+	bson_value_t token = {.value_type = BSON_TYPE_OID};
+	MtsOp op = {.kind = MTS_OP_UPDATE,
+				.selector = select_token(refresh),
+				.document = mts_document_make("{$inc: {chunks: 1}}")};
+
+	token.value.v_oid = refresh->token;
+	mts_template_fields((bson_t *) op.selector, "{by: %v}", &token);
+	bulk.joins_xact = mts_table_joins_xact(refresh->rollup->table);
+	bulk.is_atomic = bulk.joins_xact;
+	mts_bulk_execute(&bulk, &op, 1);
+	if (bulk.affected == 0)
+		yield_to_other(refresh, range);
+}
+
+/* ---- Chunks ------------------------------------------------------------- */
+
+/* Compute the rows of a range, in a transaction if the server has them. */
+static void
+compute(Refresh *refresh, MtsRange range)
+{
+	MtsConnection *connection = refresh->bulk.connection;
+	bool is_own = mts_table_joins_xact(refresh->rollup->table) &&
+				  mts_xact_begin_own(connection);
+
+	if (refresh->finer &&
+		!mts_rollup_is_made_of(refresh->rollup, refresh->finer, range))
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+				 errmsg("cannot compute roll-up \"%s\" from roll-up \"%s\"",
+						get_rel_name(refresh->relid),
+						get_rel_name(refresh->rollup->source)),
+				 errdetail(
+					 "Its intervals do not consist of whole intervals of "
+					 "the finer roll-up.")));
+	SPI_connect();
+	/* nothing has been written at or after the former watermark */
+	if (range.from < refresh->state.until ||
+		refresh->state.until == MTS_TIME_MIN)
+		execute(refresh->delete, range);
+	execute(refresh->insert, range);
+	check_token(refresh, range);
+	if (is_own)
+		mts_xact_commit(connection);
+	SPI_finish();
+}
+
+/* Find the times of the first and the last point in a range, if there are. */
+static bool
+find_extent(const Refresh *refresh, MtsRange range, MtsRange *extent)
+{
+	bool is_null;
+
+	SPI_connect();
+	execute(refresh->extent, range);
+	extent->from =
+		DatumGetTimestampTz(SPI_getbinval(SPI_tuptable->vals[0],
+										  SPI_tuptable->tupdesc, 1, &is_null));
+	extent->to =
+		DatumGetTimestampTz(SPI_getbinval(SPI_tuptable->vals[0],
+										  SPI_tuptable->tupdesc, 2, &is_null));
+	SPI_finish();
+	return !is_null;
+}
+
+/*
+ * Compute a range, chunk by chunk of whole buckets.  first is a time before
+ * which there is nothing to compute.
+ */
+static void
+compute_chunks(Refresh *refresh, MtsRange range, MtsTime first,
+			   const MtsRanges *later)
+{
+	const MtsLayout *layout = &refresh->rollup->table->layout;
+	MtsRanges none = {0};
+	int64 n = 1;
+
+	while (range.from < range.to)
+	{
+		MtsRange chunk = range;
+		MtsRanges left = {0, palloc((later->n + 1) * sizeof(MtsRange))};
+		TimestampTz begin = GetCurrentTimestamp();
+		int64 time;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!mts_span_is_zero(layout->span) &&
+			mts_clock_step(&layout->clock,
+						   mts_clock_floor(&layout->clock, first,
+										   layout->span),
+						   layout->span, n, &chunk.to))
+			chunk.to = Min(chunk.to, range.to);
+		compute(refresh, chunk);
+		range.from = first = chunk.to;
+		mts_ranges_add(&left, range.from, range.to);
+		for (int i = 0; i < later->n; i++)
+			mts_ranges_add(&left, later->items[i].from, later->items[i].to);
+		replace_stale(refresh, &left, &none, chunk);
+		time = GetCurrentTimestamp() - begin;
+		if (time < CHUNK_TIME)
+			n = Min(n * 2, MAX_CHUNK);
+		else if (time > LONG_CHUNK_TIME)
+			n = Max(n / 2, 1);
+	}
+}
+
+/* Compute all that is to be done. */
+static void
+compute_all(Refresh *refresh)
+{
+	for (int i = 0; i < refresh->todo.n; i++)
+	{
+		MtsRange range = refresh->todo.items[i];
+		MtsRanges later = {refresh->todo.n - i - 1,
+						   refresh->todo.items + i + 1};
+		MtsTime first = range.from;
+		MtsRange extent;
+
+		if (first == MTS_TIME_MIN)
+			first = find_extent(refresh, range, &extent) ? extent.from
+														 : range.to - 1;
+		compute_chunks(refresh, range, first, &later);
+	}
+}
+
+/* ---- What is to be done ------------------------------------------------- */
+
+/* Return the ranges, extended to whole intervals, in which a is not b. */
+static MtsRanges
+subtract(const MtsRollup *rollup, const MtsRanges *a, const MtsRanges *b)
+{
+	MtsRanges whole = {0, palloc((b->n + 1) * sizeof(MtsRange))};
+	MtsRanges rest = {0, palloc((b->n + 2) * sizeof(MtsRange))};
+	MtsRanges result = {0, palloc((a->n + b->n + 2) * sizeof(MtsRange))};
+
+	for (int i = 0; i < b->n; i++)
+	{
+		MtsRange range = {mts_rollup_floor(rollup, b->items[i].from),
+						  mts_rollup_ceil(rollup, b->items[i].to)};
+
+		if (whole.n > 0 && range.from < whole.items[whole.n - 1].to)
+			range.from = whole.items[whole.n - 1].to;
+		if (range.from < range.to)
+			mts_ranges_add(&whole, range.from, range.to);
+	}
+	mts_ranges_complement(&whole, &rest);
+	mts_ranges_intersect(a, &rest, &result);
+	return result;
+}
+
+/* Set what is to be computed: wanted, or what is stale or new up to limit. */
+static void
+choose(Refresh *refresh, const MtsRange *wanted, MtsTime limit)
+{
+	const MtsRollup *rollup = refresh->rollup;
+	const MtsRollupState *state = &refresh->state;
+	MtsRange below = {MTS_TIME_MIN, limit};
+	MtsRange new = {state->until, Max(limit, state->until)};
+	MtsRanges within = {limit > MTS_TIME_MIN, &below};
+	MtsRanges one = {new.from < new.to, &new};
+	MtsRanges all = {0, palloc((state->stale.n + 1) * sizeof(MtsRange))};
+
+	if (wanted)
+	{
+		new = (MtsRange){mts_rollup_floor(rollup, wanted->from),
+						 mts_rollup_ceil(rollup, wanted->to)};
+		all = (MtsRanges){new.from < new.to, &new};
+	}
+	else
+		mts_ranges_unite(&state->stale, &one, &all);
+	refresh->todo.items = palloc((all.n + 1) * sizeof(MtsRange));
+	mts_ranges_intersect(&all, &within, &refresh->todo);
+}
+
+/*
+ * Leave out what the finer roll-up does not have yet, because points have been
+ * written meanwhile.
+ */
+static void
+leave_out_unready(Refresh *refresh)
+{
+	MtsRollupState finer;
+	MtsRanges unready, ready, rest;
+	MtsRange after;
+	MtsRanges one = {1, &after};
+
+	mts_rollup_read_state(refresh->finer, GetUserId(), NULL, false, &finer);
+	after = (MtsRange){finer.until, MTS_TIME_MAX};
+	unready = (MtsRanges){0, palloc((finer.stale.n + 1) * sizeof(MtsRange))};
+	mts_ranges_unite(&finer.stale, &one, &unready);
+	ready = subtract(refresh->rollup, &refresh->todo, &unready);
+	rest = subtract(refresh->rollup, &refresh->todo, &ready);
+	if (rest.n == 0)
+		return;
+	replace_stale(refresh, &ready, &rest,
+				  (MtsRange){MTS_TIME_MIN, MTS_TIME_MAX});
+	refresh->todo = ready;
+}
+
+/* Wait for the transactions that write to a table, without being in the way
+ * of later ones. */
+static void
+wait_for_writers(Oid relid)
+{
+	LOCKTAG tag;
+
+	SET_LOCKTAG_RELATION(tag, MyDatabaseId, relid);
+	WaitForLockers(tag, ShareLock, false);
+}
+
+/* Check that the user may refresh a roll-up, and lock and open it. */
+static const MtsRollup *
+open_rollup(Oid relid)
+{
+	AclMode needed = ACL_INSERT | ACL_DELETE | ACL_SELECT;
+	Relation relation;
+	const MtsRollup *rollup;
+
+	/* others cannot lock the table, or read its options in errors */
+	if (pg_class_aclmask(relid, GetUserId(), needed, ACLMASK_ALL) != needed)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FOREIGN_TABLE,
+					   get_rel_name(relid));
+	relation = mts_table_open_relation(relid, ShareUpdateExclusiveLock);
+	rollup = mts_rollup_open(relation);
+	table_close(relation, NoLock);
+	if (mts_xact_is_active(rollup->table->serverid))
+		ereport(ERROR,
+				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+				 errmsg("cannot refresh a roll-up in a transaction that has "
+						"written to its server")));
+	return rollup;
+}
+
+/* Refresh a roll-up, after those that it is computed from. */
+static MtsTime
+refresh_rollup(Oid relid, const MtsRange *wanted)
+{
+	Refresh refresh = {.relid = relid, .rollup = open_rollup(relid)};
+	const MtsRollup *rollup = refresh.rollup;
+	MtsTime limit = mts_rollup_limit(rollup);
+	const bson_t *doc;
+
+	if (rollup->by_application)
+		return limit;
+	refresh.bulk = mts_rollup_mark_bulk(rollup, GetUserId());
+	refresh.name.value_type = BSON_TYPE_UTF8;
+	refresh.name.value.v_utf8.str =
+		mts_document_utf8(rollup->table->collection);
+	refresh.name.value.v_utf8.len = strlen(refresh.name.value.v_utf8.str);
+	if (rollup->source != rollup->points)
+	{
+		MtsTime until = refresh_rollup(rollup->source, wanted);
+		Relation source = table_open(rollup->source, NoLock);
+
+		refresh.finer = mts_rollup_open(source);
+		table_close(source, NoLock);
+		limit = Min(limit, mts_rollup_floor(rollup, until));
+	}
+	make_statements(&refresh);
+	doc = read_document(&refresh);
+	mts_rollup_parse_state(rollup, doc, &refresh.state);
+	choose(&refresh, wanted, limit);
+	if (refresh.todo.n == 0)
+		return refresh.state.until;
+	announce(&refresh, doc);
+	wait_for_writers(rollup->points);
+	if (rollup->source != rollup->points)
+		wait_for_writers(rollup->source);
+	if (refresh.finer)
+		leave_out_unready(&refresh);
+	compute_all(&refresh);
+	doc = read_document(&refresh);
+	mts_rollup_parse_state(rollup, doc, &refresh.state);
+	return refresh.state.until;
+}
+
+/*
+ * SQL: mongo_ts_refresh_rollup(relation regclass, start_time timestamptz,
+ *		end_time timestamptz) returns timestamptz
+ *
+ * Compute what is new or stale of a roll-up or, if one of the times is given,
+ * what lies between them.  Returns the watermark; NULL if nothing is complete.
+ */
+Datum
+mongo_ts_refresh_rollup(PG_FUNCTION_ARGS)
+{
+	MtsRange wanted = {MTS_TIME_MIN, MTS_TIME_MAX};
+	MtsTime until;
+	int level;
+
+	PreventCommandIfReadOnly("mongo_ts_refresh_rollup()");
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (IsolationUsesXactSnapshot())
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a roll-up can only be refreshed under isolation "
+						"level READ COMMITTED")));
+	if (!PG_ARGISNULL(1) && !TIMESTAMP_IS_NOBEGIN(PG_GETARG_TIMESTAMPTZ(1)))
+		wanted.from = PG_GETARG_TIMESTAMPTZ(1);
+	if (!PG_ARGISNULL(2) && !TIMESTAMP_IS_NOEND(PG_GETARG_TIMESTAMPTZ(2)))
+		wanted.to = PG_GETARG_TIMESTAMPTZ(2);
+	level = NewGUCNestLevel();
+	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET,
+							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	until =
+		refresh_rollup(PG_GETARG_OID(0),
+					   PG_ARGISNULL(1) && PG_ARGISNULL(2) ? NULL : &wanted);
+	AtEOXact_GUC(true, level);
+	if (until == MTS_TIME_MIN)
+		PG_RETURN_NULL();
+	PG_RETURN_TIMESTAMPTZ(until);
+}

@@ -1,0 +1,601 @@
+/*
+ * rollup.c
+ *		Read what a roll-up declares, and what of it is complete.
+ *
+ * A roll-up is a foreign table with option rollup_of.  Its rows have the
+ * totals of the points of a series in an interval: their number, and of each
+ * column the number, sum, minimum and maximum of its values.  It summarizes
+ * the points, or a finer roll-up of the same points.  Its columns name those
+ * of the points in either case.
+ *
+ * The catalogs have no index from a table to its roll-ups.  So the session
+ * keeps a list of all of them, made by one scan of pg_foreign_table, until a
+ * foreign table changes.
+ */
+#include "table/rollup.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/reloptions.h"
+#include "access/table.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_foreign_table.h"
+#include "utils/builtins.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+#include "utils/varlena.h"
+
+#include "driver/document.h"
+#include "table/zone.h"
+
+/* ---- The list ----------------------------------------------------------- */
+
+/* A foreign table with option rollup_of */
+typedef struct Declared
+{
+	Oid relid;
+	Oid source;   /* InvalidOid if there is no such table */
+	int64 length; /* of its interval, about */
+} Declared;
+
+static Declared *declared = NULL; /* the coarsest first */
+static int ndeclared = 0;
+static bool is_current = false; /* nothing has changed since it was made */
+static uint64 changes = 0;      /* that could matter to it */
+
+/* Handle a change of a foreign table's options, or of a foreign server. */
+static void
+foreign_table_changed(Datum arg, int cacheid, uint32 hash)
+{
+	changes++;
+	is_current = false;
+}
+
+/* Handle a change of a relation, which may have been renamed. */
+static void
+relation_changed(Datum arg, Oid relid)
+{
+	bool matters = !OidIsValid(relid);
+
+	for (int i = 0; i < ndeclared; i++)
+		matters |= relid == declared[i].relid || relid == declared[i].source ||
+				   !OidIsValid(declared[i].source);
+	if (matters)
+		foreign_table_changed(arg, 0, 0);
+}
+
+/* Return the table that option rollup_of names, or InvalidOid. */
+static Oid
+find_source(const char *name)
+{
+	List *names;
+	Oid namespace;
+
+	if (!SplitIdentifierString(pstrdup(name), '.', &names) ||
+		list_length(names) != 2)
+		return InvalidOid;
+	namespace = get_namespace_oid(linitial(names), true);
+	return OidIsValid(namespace) ? get_relname_relid(lsecond(names), namespace)
+								 : InvalidOid;
+}
+
+static int
+compare_lengths(const void *a, const void *b)
+{
+	int64 left = ((const Declared *) a)->length;
+	int64 right = ((const Declared *) b)->length;
+
+	return (left < right) - (left > right);
+}
+
+/* Append a foreign table to the list if it has the options of a roll-up. */
+static void
+add_declared(HeapTuple tuple, TupleDesc desc)
+{
+	Form_pg_foreign_table form = (Form_pg_foreign_table) GETSTRUCT(tuple);
+	bool isnull;
+	Datum options =
+		heap_getattr(tuple, Anum_pg_foreign_table_ftoptions, desc, &isnull);
+	List *list = isnull ? NIL : untransformRelOptions(options);
+	const char *source = mts_option_get(list, "rollup_of");
+	const char *interval = mts_option_get(list, "rollup_interval");
+	Declared *added;
+
+	if (!source || !interval ||
+		!mts_table_server_is_ours(GetForeignServer(form->ftserver)))
+		return;
+	declared = declared ? repalloc(declared, (ndeclared + 1) * sizeof(*added))
+						: MemoryContextAlloc(TopMemoryContext, sizeof(*added));
+	added = &declared[ndeclared++];
+	added->relid = form->ftrelid;
+	added->source = find_source(source);
+	added->length = mts_span_length(mts_option_span(interval), 30);
+}
+
+/* Make the list, unless it is current. */
+static void
+make_list(void)
+{
+	static bool is_registered = false;
+	uint64 changes_before = changes;
+	MemoryContext own, old;
+	Relation catalog;
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	if (is_current)
+		return;
+	if (!is_registered)
+	{
+		CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
+		CacheRegisterSyscacheCallback(FOREIGNTABLEREL, foreign_table_changed,
+									  (Datum) 0);
+		CacheRegisterSyscacheCallback(FOREIGNSERVEROID, foreign_table_changed,
+									  (Datum) 0);
+		is_registered = true;
+	}
+	own = AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw roll-ups",
+								ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(own);
+	ndeclared = 0;
+	catalog = table_open(ForeignTableRelationId, AccessShareLock);
+	scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0, NULL);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+		add_declared(tuple, RelationGetDescr(catalog));
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	if (ndeclared > 1)
+		qsort(declared, ndeclared, sizeof(Declared), compare_lengths);
+	/* reading looks at the catalogs, and so can meet a change */
+	is_current = changes == changes_before;
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(own);
+}
+
+/* Return the item of a roll-up, or NULL. */
+static const Declared *
+find_declared(Oid relid)
+{
+	for (int i = 0; i < ndeclared; i++)
+		if (declared[i].relid == relid)
+			return &declared[i];
+	return NULL;
+}
+
+/*
+ * mts_rollup_list
+ *		Return the OIDs of the roll-ups of a table, and of those computed from
+ *		these, the coarsest first.
+ */
+List *
+mts_rollup_list(Oid source)
+{
+	List *result = NIL;
+
+	make_list();
+	for (int i = 0; i < ndeclared; i++)
+	{
+		const Declared *item = &declared[i];
+
+		/* a chain that is longer than the list is a circle */
+		for (int n = 0; item && n < ndeclared; n++)
+		{
+			if (item->source == source)
+			{
+				result = lappend_oid(result, declared[i].relid);
+				break;
+			}
+			item = find_declared(item->source);
+		}
+	}
+	return result;
+}
+
+/* ---- A roll-up ---------------------------------------------------------- */
+
+/* Find the table that a roll-up summarizes, and that of the points. */
+static const char *
+find_points(const Declared *item, MtsRollup *rollup)
+{
+	rollup->source = item->source;
+	for (int n = 0; item && n < ndeclared; n++)
+	{
+		rollup->points = item->source;
+		item = find_declared(item->source);
+	}
+	if (item)
+		return "Option \"rollup_of\" leads back to the table itself.";
+	if (!OidIsValid(rollup->points) ||
+		get_rel_relkind(rollup->points) != RELKIND_FOREIGN_TABLE ||
+		!mts_table_is_ours(rollup->points))
+		return "Option \"rollup_of\" names no foreign table of mongo_ts_fdw.";
+	if (GetForeignTable(rollup->points)->serverid != rollup->table->serverid)
+		return "The points are on another server.";
+	return NULL;
+}
+
+static const char *
+read_options(List *options, MtsRollup *rollup)
+{
+	const MtsTable *table = rollup->table;
+	const char *interval = mts_option_get(options, "rollup_interval");
+	const char *lag = mts_option_get(options, "rollup_lag");
+	const char *by = mts_option_get(options, "rollup_maintained_by");
+
+	if (!interval)
+		return "Option \"rollup_of\" requires option \"rollup_interval\".";
+	rollup->interval = mts_option_span(interval);
+	rollup->zone = mts_option_get(options, "rollup_zone");
+	if (!rollup->zone)
+		rollup->zone = "UTC";
+	rollup->clock = mts_zone_clock(rollup->zone);
+	if (rollup->clock.to_local && !mts_span_is_calendar(rollup->interval))
+		return "Option \"rollup_zone\" is for intervals of a day or a month.";
+	if (lag)
+		rollup->lag = mts_option_span(lag);
+	rollup->by_application = by && strcmp(by, "application") == 0;
+	if (table->layout.time_column < 0)
+		return "A roll-up requires a column with the time.";
+	if (table->rolling_name)
+		return "The buckets of a roll-up must be in one collection.";
+	return NULL;
+}
+
+/* Read which total a column has; false for a key or the time. */
+static bool
+read_kind(List *options, MtsRollupKind *kind)
+{
+	static const char *const names[] = {"count", "sum", "min", "max"};
+	const char *name = mts_option_get(options, "rollup");
+
+	for (int i = 0; name && i < MTS_ROLLUP_NKINDS; i++)
+		if (strcmp(name, names[i]) == 0)
+		{
+			*kind = i;
+			return true;
+		}
+	return false;
+}
+
+/* Tell whether a column and one of the points have one type and collation. */
+static bool
+is_same_type(const MtsRollup *rollup, AttrNumber attnum, AttrNumber of)
+{
+	Oid types[2], collations[2];
+	int32 typmod;
+
+	get_atttypetypmodcoll(rollup->table->relid, attnum, &types[0], &typmod,
+						  &collations[0]);
+	get_atttypetypmodcoll(rollup->points, of, &types[1], &typmod,
+						  &collations[1]);
+	return types[0] == types[1] && collations[0] == collations[1];
+}
+
+/* Record what a column of the roll-up has of a column of the points. */
+static const char *
+record_column(MtsRollup *rollup, const MtsTable *points, AttrNumber attnum)
+{
+	List *options = GetForeignColumnOptions(rollup->table->relid, attnum);
+	const MtsColumn *column = &rollup->table->layout.columns[attnum - 1];
+	const MtsAttribute *attribute = &rollup->table->attributes[attnum - 1];
+	const char *name = mts_option_get(options, "rollup_column");
+	bool is_time = attnum - 1 == rollup->table->layout.time_column;
+	AttrNumber of = get_attnum(rollup->points, name ? name : column->name);
+	AttrNumber *record;
+	MtsRollupKind kind;
+	bool is_total = read_kind(options, &kind);
+
+	if (is_total && (kind == MTS_ROLLUP_COUNT || kind == MTS_ROLLUP_SUM) &&
+		!mts_type_is_number(attribute->typid))
+		return psprintf("Column \"%s\" has a count or a sum, but type %s.",
+						column->name, format_type_be(attribute->typid));
+	if (is_total && !name && kind == MTS_ROLLUP_COUNT)
+	{
+		rollup->npoints = attnum;
+		return NULL;
+	}
+	if (is_total && !name)
+		return psprintf("Column \"%s\" has option \"rollup\", but not option "
+						"\"rollup_column\".",
+						column->name);
+	if (of <= 0)
+		return name || is_time
+				   ? psprintf("The table of the points has no column \"%s\".",
+							  name ? name : column->name)
+				   : NULL;
+	record =
+		is_total ? &rollup->totals[of - 1].of[kind] : &rollup->keys[of - 1];
+	if (*record)
+		return psprintf("Columns \"%s\" and \"%s\" have the same of column "
+						"\"%s\" of the points.",
+						rollup->table->layout.columns[*record - 1].name,
+						column->name, points->layout.columns[of - 1].name);
+	if (is_time != (!is_total && of - 1 == points->layout.time_column))
+		return psprintf("Of columns \"%s\" and \"%s\" of the points, only one "
+						"is the time.",
+						column->name, points->layout.columns[of - 1].name);
+	if ((!is_total || kind == MTS_ROLLUP_MIN || kind == MTS_ROLLUP_MAX) &&
+		!is_same_type(rollup, attnum, of))
+		return psprintf(
+			"Column \"%s\" has another type or collation than column \"%s\" of "
+			"the points.",
+			column->name, points->layout.columns[of - 1].name);
+	*record = attnum;
+	return NULL;
+}
+
+/* Record what the columns have; the reason if one is not understood. */
+static const char *
+read_columns(MtsRollup *rollup)
+{
+	Relation relation = table_open(rollup->points, AccessShareLock);
+	MtsTable *points = mts_table_try_open(relation);
+	const MtsLayout *layout = &rollup->table->layout;
+	const char *problem = points->problem;
+
+	rollup->ncolumns = RelationGetDescr(relation)->natts;
+	rollup->keys = palloc0(rollup->ncolumns * sizeof(AttrNumber));
+	rollup->totals = palloc0(rollup->ncolumns * sizeof(MtsRollupTotals));
+	for (int i = 0; i < layout->ncolumns && !problem; i++)
+		if (!rollup->table->attributes[i].dropped)
+			problem = record_column(rollup, points, i + 1);
+	table_close(relation, AccessShareLock);
+	return problem;
+}
+
+/*
+ * Read the options of a foreign table as those of a roll-up.  *problem is a
+ * sentence that says why it is not a valid one, or NULL.
+ */
+static MtsRollup *
+read_table(Relation relation, const char **problem)
+{
+	MtsRollup *rollup = palloc0(sizeof(MtsRollup));
+	Oid relid = RelationGetRelid(relation);
+	const Declared *item;
+
+	rollup->table = mts_table_try_open(relation);
+	make_list();
+	item = find_declared(relid);
+	*problem = rollup->table->problem;
+	if (!*problem && !item)
+		*problem = "It lacks options \"rollup_of\" and \"rollup_interval\".";
+	if (!*problem)
+		*problem = find_points(item, rollup);
+	if (!*problem)
+		*problem = read_options(GetForeignTable(relid)->options, rollup);
+	return rollup;
+}
+
+/*
+ * mts_rollup_try_open
+ *		Read what a foreign table declares as a roll-up.
+ *
+ * NULL if it is not a roll-up, or not a valid one; then *problem is a
+ * sentence that says why.
+ */
+MtsRollup *
+mts_rollup_try_open(Relation relation, const char **problem)
+{
+	MtsRollup *rollup = read_table(relation, problem);
+
+	if (!*problem)
+		*problem = read_columns(rollup);
+	return *problem ? NULL : rollup;
+}
+
+static _Noreturn void
+refuse(Relation relation, const char *problem)
+{
+	ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+					errmsg("foreign table \"%s\" is not a valid roll-up",
+						   RelationGetRelationName(relation)),
+					errdetail("%s", problem)));
+	pg_unreachable();
+}
+
+/*
+ * mts_rollup_open
+ *		Read what a roll-up declares; raise an error if it is not valid.
+ */
+MtsRollup *
+mts_rollup_open(Relation relation)
+{
+	const char *problem;
+	MtsRollup *rollup = mts_rollup_try_open(relation, &problem);
+
+	if (!rollup)
+		refuse(relation, problem);
+	return rollup;
+}
+
+/*
+ * mts_rollup_open_options
+ *		Read what a roll-up declares, except for its columns, which must not
+ *		be used.  Raises an error if that is not valid.
+ */
+MtsRollup *
+mts_rollup_open_options(Relation relation)
+{
+	const char *problem;
+	MtsRollup *rollup = read_table(relation, &problem);
+
+	if (problem)
+		refuse(relation, problem);
+	return rollup;
+}
+
+/* ---- Intervals ---------------------------------------------------------- */
+
+/* mts_rollup_floor: the begin of the interval that holds a time. */
+MtsTime
+mts_rollup_floor(const MtsRollup *rollup, MtsTime t)
+{
+	if (t == MTS_TIME_MIN || t == MTS_TIME_MAX)
+		return t;
+	return mts_clock_floor(&rollup->clock, t, rollup->interval);
+}
+
+/* mts_rollup_ceil: the first begin of an interval at or after a time. */
+MtsTime
+mts_rollup_ceil(const MtsRollup *rollup, MtsTime t)
+{
+	MtsTime begin = mts_rollup_floor(rollup, t);
+	MtsTime end;
+
+	if (begin == t)
+		return t;
+	return mts_clock_step(&rollup->clock, begin, rollup->interval, 1, &end)
+			   ? end
+			   : MTS_TIME_MAX;
+}
+
+/*
+ * mts_rollup_is_made_of
+ *		Tell whether the intervals of a roll-up in a range, which may be open
+ *		at its begin, consist of whole intervals of a finer roll-up.
+ */
+bool
+mts_rollup_is_made_of(const MtsRollup *rollup, const MtsRollup *finer,
+					  MtsRange range)
+{
+	MtsTime t = range.from == MTS_TIME_MIN ? MTS_UNIX_EPOCH : range.from;
+
+	if (!mts_span_is_calendar(rollup->interval))
+		return !mts_span_is_calendar(finer->interval) &&
+			   rollup->interval.usecs % finer->interval.usecs == 0;
+	for (t = mts_rollup_floor(rollup, t); t < range.to;
+		 t = mts_rollup_ceil(rollup, t + 1))
+		if (mts_rollup_floor(finer, t) != t)
+			return false;
+	return range.to == MTS_TIME_MAX ||
+		   mts_rollup_floor(finer, range.to) == range.to;
+}
+
+/* mts_rollup_limit: the latest time up to which a roll-up can be complete. */
+MtsTime
+mts_rollup_limit(const MtsRollup *rollup)
+{
+	return mts_rollup_floor(rollup, GetCurrentTimestamp() - rollup->lag.usecs -
+										rollup->lag.days * MTS_DAY);
+}
+
+/* ---- The state ---------------------------------------------------------- */
+
+/* Read a date, or $minKey or $maxKey in place of one. */
+static bool
+read_time(bson_iter_t *at, MtsTime *t)
+{
+	if (bson_iter_type(at) == BSON_TYPE_MINKEY)
+		*t = MTS_TIME_MIN;
+	else if (bson_iter_type(at) == BSON_TYPE_MAXKEY)
+		*t = MTS_TIME_MAX;
+	else if (!BSON_ITER_HOLDS_DATE_TIME(at) ||
+			 __builtin_mul_overflow(bson_iter_date_time(at), 1000, t) ||
+			 __builtin_add_overflow(*t, MTS_UNIX_EPOCH, t))
+		return false;
+	return true;
+}
+
+/* Add a stale range, extended to whole intervals. */
+static bool
+add_stale(const MtsRollup *rollup, const bson_t *item, MtsRanges *ranges)
+{
+	bson_iter_t from, to;
+	MtsRange range;
+	MtsRanges one = {1, &range};
+	MtsRanges both = {0, palloc((ranges->n + 1) * sizeof(MtsRange))};
+
+	if (!bson_iter_init_find(&from, item, "from") ||
+		!bson_iter_init_find(&to, item, "to") ||
+		!read_time(&from, &range.from) || !read_time(&to, &range.to))
+		return false;
+	range.from = mts_rollup_floor(rollup, range.from);
+	range.to = mts_rollup_ceil(rollup, range.to);
+	if (range.from < range.to)
+		mts_ranges_unite(ranges, &one, &both);
+	else
+		return true;
+	*ranges = both;
+	return true;
+}
+
+static bool
+read_stale(const MtsRollup *rollup, bson_iter_t *array, MtsRanges *ranges)
+{
+	bson_iter_t item;
+	bson_t view;
+
+	if (!BSON_ITER_HOLDS_ARRAY(array) || !bson_iter_recurse(array, &item))
+		return false;
+	while (bson_iter_next(&item))
+		if (!mts_document_view(&item, &view) ||
+			!add_stale(rollup, &view, ranges))
+			return false;
+	return true;
+}
+
+/*
+ * mts_rollup_parse_state
+ *		Read the document with the state of a roll-up.  Without a document,
+ *		nothing is complete.
+ */
+void
+mts_rollup_parse_state(const MtsRollup *rollup, const bson_t *doc,
+					   MtsRollupState *state)
+{
+	bson_iter_t at;
+
+	*state = (MtsRollupState){.until = MTS_TIME_MIN};
+	if (!doc)
+		return;
+	state->generation = mts_document_number(doc, "generation");
+	if ((bson_iter_init_find(&at, doc, "until") &&
+		 !read_time(&at, &state->until)) ||
+		state->until != mts_rollup_floor(rollup, state->until) ||
+		(bson_iter_init_find(&at, doc, "stale") &&
+		 !read_stale(rollup, &at, &state->stale)))
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
+			 errmsg("invalid state of roll-up \"%s\" in MongoDB collection "
+					"\"%s.%s\"",
+					rollup->table->collection, rollup->table->database,
+					MTS_ROLLUP_STATES),
+			 errhint("To begin again, remove the document.")));
+}
+
+/*
+ * mts_rollup_read_state
+ *		Read the state of a roll-up, at the moment of a snapshot or, if that
+ *		is NULL, the latest.
+ *
+ * A roll-up that an application maintains has no document.  It is complete up
+ * to now minus the lag.
+ */
+void
+mts_rollup_read_state(const MtsRollup *rollup, Oid userid,
+					  MtsSnapshot *snapshot, bool in_xact,
+					  MtsRollupState *state)
+{
+	const MtsTable *table = rollup->table;
+	MtsFind find = {.filter =
+						mts_document_make("{_id: %s}", mts_document_utf8(
+														   table->collection)),
+					.on_primary = snapshot == NULL,
+					.snapshot = snapshot,
+					.in_xact = in_xact,
+					.relid = table->relid};
+
+	if (rollup->by_application)
+		*state = (MtsRollupState){.until = mts_rollup_limit(rollup)};
+	else
+		mts_rollup_parse_state(
+			rollup,
+			mts_cursor_first(mts_connection_get(table->serverid, userid),
+							 table->database, MTS_ROLLUP_STATES, &find),
+			state);
+}

@@ -1,0 +1,82 @@
+/*
+ * rollup.h
+ *		Roll-ups: tables whose rows are the totals of the points of a series in
+ *		an interval.
+ */
+#ifndef MTS_ROLLUP_H
+#define MTS_ROLLUP_H
+
+#include "postgres.h"
+
+#include "driver/cursor.h"
+#include "table/table.h"
+
+/* The collection of the states of a database's roll-ups */
+#define MTS_ROLLUP_STATES "mongo_ts_rollups"
+
+/* Which total a column of a roll-up has */
+typedef enum MtsRollupKind
+{
+	MTS_ROLLUP_COUNT,
+	MTS_ROLLUP_SUM,
+	MTS_ROLLUP_MIN,
+	MTS_ROLLUP_MAX
+} MtsRollupKind;
+
+#define MTS_ROLLUP_NKINDS 4
+
+/* The columns of a roll-up with the totals of one column; 0 without one */
+typedef struct MtsRollupTotals
+{
+	AttrNumber of[MTS_ROLLUP_NKINDS];
+} MtsRollupTotals;
+
+/* A roll-up as its options declare it */
+typedef struct MtsRollup
+{
+	MtsTable *table;     /* the roll-up itself */
+	Oid source;          /* the table that it summarizes: points, or a finer
+						  * roll-up */
+	Oid points;          /* the table of the points */
+	MtsSpan interval;    /* of a row */
+	const char *zone;    /* whose days and months it counts */
+	MtsClock clock;      /* of the zone */
+	MtsSpan lag;         /* it is complete up to now minus this, at most */
+	bool by_application; /* which maintains it; otherwise it has a state */
+	AttrNumber npoints;  /* the column with the number of points, or 0 */
+
+	/* by column of the points' table */
+	int ncolumns;
+	AttrNumber *keys; /* the column with the same key, or the time; or 0 */
+	MtsRollupTotals *totals;
+} MtsRollup;
+
+/*
+ * What is complete.  The rows of intervals that end at or before until and
+ * overlap no stale range have the totals of all points.  No row means no
+ * points.
+ */
+typedef struct MtsRollupState
+{
+	MtsTime until;    /* the end of an interval; MTS_TIME_MIN without rows */
+	MtsRanges stale;  /* of whole intervals, sorted */
+	int64 generation; /* grows when a refresh begins or ends; see
+					   * sql/rollup.c */
+} MtsRollupState;
+
+extern List *mts_rollup_list(Oid source);
+extern MtsRollup *mts_rollup_try_open(Relation relation, const char **problem);
+extern MtsRollup *mts_rollup_open_options(Relation relation);
+extern MtsRollup *mts_rollup_open(Relation relation);
+extern MtsTime mts_rollup_floor(const MtsRollup *rollup, MtsTime t);
+extern MtsTime mts_rollup_ceil(const MtsRollup *rollup, MtsTime t);
+extern bool mts_rollup_is_made_of(const MtsRollup *rollup,
+								  const MtsRollup *finer, MtsRange range);
+extern MtsTime mts_rollup_limit(const MtsRollup *rollup);
+extern void mts_rollup_parse_state(const MtsRollup *rollup, const bson_t *doc,
+								   MtsRollupState *state);
+extern void mts_rollup_read_state(const MtsRollup *rollup, Oid userid,
+								  MtsSnapshot *snapshot, bool in_xact,
+								  MtsRollupState *state);
+
+#endif /* MTS_ROLLUP_H */

@@ -1,0 +1,219 @@
+# Defines layouts with roll-ups for the differential test, and fills these.
+#
+# A roll-up has the true totals of the intervals that its state says to be
+# complete, and false ones of all others.  So a query differs if it uses a row
+# that it must not use, or reads points that a row has answered.
+
+package Differential::Rollups;
+
+use strict;
+use warnings;
+
+use Differential::Data;
+use Differential::Layouts qw(add_row new_layout fill_slots dated_head @type
+  @value_pool);
+use Exporter qw(import);
+use List::Util qw(shuffle);
+
+our @EXPORT_OK = qw(rollup_layouts fill_rollups);
+
+my @key = (@type, 'COLLATE "C"');
+
+# Intervals and their zones; those of a fixed length are of UTC.
+my @intervals = (
+	[ '1 minute', 'UTC' ], [ '5 minutes', 'UTC' ], [ '1 hour', 'UTC' ],
+	[ '6 hours', 'UTC' ],
+	(map { [ '1 day', $_ ] }
+		qw(UTC Asia/Kolkata Europe/Berlin America/New_York
+			America/St_Johns)),
+	(map { [ '1 month', $_ ] } qw(UTC America/St_Johns)));
+
+# ---- Layouts --------------------------------------------------------------
+
+# Give a layout so many roll-ups, with random intervals.
+sub with_rollups
+{
+	my ($layout, $n) = @_;
+
+	$layout->{rollups} = [ (shuffle(@intervals))[ 0 .. $n - 1 ] ];
+	return $layout;
+}
+
+# A document with points that are not numbers
+sub add_nan
+{
+	my ($layout) = @_;
+	my $start = pick(starts(MINUTE, 4));
+	my $document = dated_head('m')->($start, 'nan');
+
+	foreach my $slot (3, 50)
+	{
+		put($document, '{"$numberDouble": "NaN"}', 'v', $slot);
+		add_row($layout, $start + $slot * SECOND, "'nan'", "'NaN'");
+	}
+	push @{ $layout->{docs} }, $document;
+	return;
+}
+
+# Some values are null or not a number.
+sub rolled_minute
+{
+	my ($name, $n) = @_;
+	my $layout = new_layout(
+		$name => [ 'timestamptz', "field 'm'" ],
+		columns => [ [@key],
+			[ 'value', 'float8', "field 'v.{second}'", \@value_pool ] ]);
+
+	fill_slots($layout, span => MINUTE, step => SECOND,
+		starts => [ starts(MINUTE, 4) ], points => 4,
+		head => dated_head('m'), path => sub { ('v', $_[0]) });
+	add_nan($layout);
+	return with_rollups($layout, $n);
+}
+
+sub rolled_hour
+{
+	my ($name, $n, $type) = @_;
+	my $layout = new_layout(
+		$name => [ 'timestamptz', "field 'h'" ],
+		columns => [ [@key],
+			[ 'value', $type, "field 'v.{minute}.{second}'",
+				[ -41, -40, 0, 1, 100, 399, 400 ], 'NOT NULL' ] ]);
+
+	fill_slots($layout, span => HOUR, step => SECOND,
+		starts => [ starts(HOUR, 3) ], points => 6,
+		head => dated_head('h'), reading => sub { between(-40, 400) },
+		path => sub { ('v', int($_[0] / 60), $_[0] % 60) });
+	return with_rollups($layout, $n);
+}
+
+# The days of a zone, in which hours are local
+sub rolled_day
+{
+	my ($name, $n) = @_;
+	my $layout = new_layout(
+		$name => [ 'timestamptz', "field 'd'" ],
+		columns => [ [@key],
+			[ 'value', 'int2', "field 'v.{hour}'", \@value_pool ] ]);
+
+	fill_slots($layout, span => DAY, step => HOUR,
+		starts => [ starts(DAY, 30) ], points => 6, head => dated_head('d'),
+		reading => sub { chance(0.1) ? undef : between(-40, 400) },
+		path => sub { ('v', $_[0]) });
+	return with_rollups($layout, $n);
+}
+
+# All of these layouts, freshly filled
+sub rollup_layouts
+{
+	return (rolled_minute('rolled_minute', 3), rolled_minute('rolled_once', 1),
+		rolled_hour('rolled_hour', 2, 'int4'),
+		rolled_hour('rolled_bigint', 3, 'int8'), rolled_day('rolled_day', 2));
+}
+
+# ---- Tables ---------------------------------------------------------------
+
+# The start of a time's interval
+sub start_of
+{
+	my ($t, $interval, $zone) = @_;
+
+	return "date_trunc('$1', $t, '$zone')" if $interval =~ m/1 (day|month)/;
+	return "date_bin('$interval', $t, timestamptz '2000-01-01Z')";
+}
+
+# The end of an interval that starts at a time
+sub end_of
+{
+	my ($t, $interval, $zone) = @_;
+
+	return "($t + interval '$interval')" unless $interval =~ m/1 (day|month)/;
+	return "(($t AT TIME ZONE '$zone') + interval '$interval') "
+	  . "AT TIME ZONE '$zone'";
+}
+
+# A time near a point, or far after all of them
+sub some_time
+{
+	my ($layout) = @_;
+
+	return chance(0.3) ? 4_000_000_000 * SECOND
+	  : pick(@{ $layout->{edges} }) + between(-2, 2) * pick(MINUTE, HOUR, DAY);
+}
+
+# The document of a roll-up's state
+sub state_of
+{
+	my ($name, $until, @stale) = @_;
+	my $ranges = join ', ', map {
+		'{"from": ' . json_date($_->[0]) . ', "to": ' . json_date($_->[1]) . '}'
+	} @stale;
+
+	return "SELECT mongo_ts_command('mongo', json_build_object('insert', "
+	  . "'mongo_ts_rollups', 'documents', json_build_array(json_build_object("
+	  . "'_id', '$name', 'until', json_build_object('\$date', to_char($until "
+	  . "AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')), "
+	  . "'stale', '[$ranges]'::json, 'generation', 1))));\n";
+}
+
+# A roll-up with documents as rows
+sub table_of
+{
+	my ($layout, $name, $interval, $zone) = @_;
+	my ($value, $type) = @{ $layout->{columns}[-1] };
+	my $sum = $type eq 'float8' ? 'float8' : 'int8';
+
+	return "CREATE FOREIGN TABLE f.$name (ts timestamptz, type text COLLATE "
+	  . "\"C\", n int8 OPTIONS (rollup 'count'), "
+	  . "c int8 OPTIONS (rollup 'count', rollup_column '$value'), "
+	  . "s $sum OPTIONS (rollup 'sum', rollup_column '$value'), "
+	  . "lo $type OPTIONS (rollup 'min', rollup_column '$value'), "
+	  . "hi $type OPTIONS (rollup 'max', rollup_column '$value')) "
+	  . "SERVER mongo OPTIONS (rollup_of 'f.$layout->{name}', "
+	  . "rollup_interval '$interval', rollup_zone '$zone');\n";
+}
+
+sub fill_rollup
+{
+	my ($layout, $name, $interval, $zone) = @_;
+	my ($value, $type) = @{ $layout->{columns}[-1] };
+	my $sum = $type eq 'float8' ? 'float8' : 'int8';
+	my $start = start_of('ts', $interval, $zone);
+	my $end = end_of('start', $interval, $zone);
+	my $until = start_of(sql_timestamptz(some_time($layout)), $interval, $zone);
+	my @stale = map {
+		my $from = some_time($layout);
+		$from -= $from % 1000;
+		[ $from, $from + pick(MINUTE, HOUR, DAY, 20 * DAY) ]
+	} 1 .. pick(0, 0, 1, 3);
+	my $complete = join ' AND ', "$end <= $until", map {
+		'NOT (start < ' . sql_timestamptz($_->[1]) . " AND $end > "
+		  . sql_timestamptz($_->[0]) . ')'
+	} @stale;
+
+	return table_of($layout, $name, $interval, $zone) . <<"END" . state_of($name, $until, @stale);
+		INSERT INTO f.$name
+		SELECT start, type, CASE WHEN $complete THEN n ELSE 77 END,
+			CASE WHEN $complete THEN c ELSE 55 END,
+			CASE WHEN $complete THEN s ELSE 7777 END,
+			CASE WHEN $complete THEN lo ELSE -7777 END,
+			CASE WHEN $complete THEN hi ELSE 7777 END
+		FROM (SELECT $start AS start, type, count(*) AS n,
+				count($value) AS c, sum($value)::$sum AS s,
+				min($value) AS lo, max($value) AS hi
+			FROM l.$layout->{name} WHERE ts IS NOT NULL GROUP BY 1, 2) r
+		WHERE $complete OR random() < 0.8;
+END
+}
+
+# The SQL that makes the roll-ups of a layout
+sub fill_rollups
+{
+	my ($layout) = @_;
+	my $n = 0;
+
+	return join '', map { fill_rollup($layout, "$layout->{name}_r" . ++$n, @$_) }
+	  @{ $layout->{rollups} // [] };
+}
+
+1;
