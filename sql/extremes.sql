@@ -46,7 +46,10 @@ EXECUTE top (2);
 RESET plan_cache_mode;
 
 -- Orders that the extremes do not serve: nulls come first, the least n is not
--- declared, numbers of type numeric, and expressions
+-- declared, only a minimum would show NaN, type numeric, and expressions
+CREATE FOREIGN TABLE g (d timestamptz, k int, v float8 OPTIONS (field 'p.{second}', max_field 'hi')) SERVER extremes OPTIONS (collection 'f');
+CREATE TABLE copies.g AS SELECT * FROM g;
+SELECT same('SELECT v FROM g ORDER BY v DESC NULLS LAST LIMIT 10');
 SELECT same('SELECT v FROM f ORDER BY v DESC LIMIT 10');
 SELECT same('SELECT n FROM f ORDER BY n LIMIT 10');
 SELECT same('SELECT x FROM f ORDER BY x DESC NULLS LAST LIMIT 10');

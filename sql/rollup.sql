@@ -183,4 +183,16 @@ SELECT same('SELECT count(*), sum(v) FROM flat WHERE ts IS NOT NULL');
 SELECT same('SELECT count(*), sum(v) FROM flat WHERE ts > ''2024-03-01 00:43Z''');
 SELECT same('SELECT ts::date, count(*) FROM flat WHERE ts > ''2024-03-01 00:43Z'' GROUP BY 1');
 
+-- A refresh reads its source, also if another roll-up has the totals
+CREATE FOREIGN TABLE twice (ts timestamptz OPTIONS (field 'hour'), v float8 OPTIONS (field 'v.{minute}')) SERVER rollup;
+INSERT INTO twice SELECT timestamptz '2024-03-01Z' + i * interval '1 minute', 1 FROM generate_series(0, 9999) i;
+SELECT mongo_ts_create_rollup('twice', '1 minute', name => 'twice_1m'), mongo_ts_create_rollup('twice', '1 hour');
+SELECT mongo_ts_refresh_rollup('twice_1m', end_time => '2024-03-07Z'), mongo_ts_refresh_rollup('twice_1h', end_time => '2024-03-07Z');
+SELECT mongo_ts_command('rollup', '{"update": "twice", "updates": [{"q": {"hour": {"$date": "2024-03-02T10:00:00Z"}}, "u": {"$set": {"v.7": 1000}}}]}')->'n';
+UPDATE pg_class SET reltuples = 1e7, relpages = 1e5 WHERE oid = 'twice'::regclass;
+SELECT mongo_ts_refresh_rollup('twice_1h', '2024-03-02 10:00Z', '2024-03-02 11:00Z');
+SELECT temp.v_sum, points FROM twice_1h temp WHERE ts = '2024-03-02 10:00Z';
+-- and the roll-ups of a roll-up are those of the points
+SELECT same('SELECT sum(points) FROM twice_1m');
+
 SELECT mongo_ts_command('rollup', '{"dropDatabase": 1}')->'ok' AS dropped;

@@ -260,27 +260,42 @@ SELECT mongo_ts_refresh_rollup(NULL) IS NULL AS is_null;
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT mongo_ts_refresh_rollup('memory_1h');
 ROLLBACK;
--- rights
+-- rights: the owner makes a roll-up, which others can refresh
+CREATE ROLE mts_rollups_owner;
 CREATE ROLE mts_rollups_user;
-GRANT USAGE ON SCHEMA rollups TO mts_rollups_user;
+GRANT USAGE ON SCHEMA rollups TO mts_rollups_owner, mts_rollups_user;
+GRANT CREATE ON SCHEMA rollups TO mts_rollups_owner;
 GRANT SELECT ON memory, memory_1m TO mts_rollups_user;
 SET ROLE mts_rollups_user;
 SELECT mongo_ts_refresh_rollup('memory_1m');
 SELECT try($$SELECT mongo_ts_create_rollup('memory', '1 hour', 'own')$$);
 RESET ROLE;
-GRANT CREATE ON SCHEMA rollups TO mts_rollups_user;
 GRANT INSERT, DELETE ON memory_1m TO mts_rollups_user;
 SET ROLE mts_rollups_user;
 SELECT mongo_ts_refresh_rollup('memory_1m') IS NOT NULL AS refreshed;
-SELECT try($$SELECT mongo_ts_create_rollup('memory', '1 hour', 'own')$$);
 RESET ROLE;
-GRANT USAGE ON FOREIGN SERVER rollups TO mts_rollups_user;
-SET ROLE mts_rollups_user;
-SELECT mongo_ts_create_rollup('memory', '1 hour', 'own');
-SELECT mongo_ts_refresh_rollup('own') IS NOT NULL AS refreshed;
+CREATE FOREIGN TABLE owned (ts timestamptz OPTIONS (field 'm'), v int OPTIONS (field 's.{second}')) SERVER rollups;
+ALTER FOREIGN TABLE owned OWNER TO mts_rollups_owner;
+SET ROLE mts_rollups_owner;
+SELECT try($$SELECT mongo_ts_create_rollup('owned', '1 hour')$$);
 RESET ROLE;
-DROP OWNED BY mts_rollups_user;
-DROP ROLE mts_rollups_user;
+SELECT mongo_ts_create_rollup('owned', '1 hour');
+GRANT USAGE ON FOREIGN SERVER rollups TO mts_rollups_owner;
+SET ROLE mts_rollups_owner;
+SELECT mongo_ts_create_rollup('owned_1h', '1 day');
+SELECT mongo_ts_refresh_rollup('owned_1d') IS NOT NULL AS refreshed;
+RESET ROLE;
+SELECT relname, pg_get_userbyid(relowner) FROM pg_class WHERE relname ~ '^owned' ORDER BY 1;
+-- A roll-up of another owner is not used, and marks nothing.
+ALTER FOREIGN TABLE owned_1d OWNER TO CURRENT_USER;
+SELECT try($$SELECT mongo_ts_refresh_rollup('owned_1d')$$);
+ALTER FOREIGN TABLE owned_1d OPTIONS (SET rollup_of 'rollups.owned', SET rollup_zone 'Asia/Kolkata', SET rollup_interval '1 hour');
+INSERT INTO owned VALUES ('2024-01-01', 1);
+SELECT * FROM stale() WHERE rollup ~ 'owned';
+ALTER FOREIGN TABLE owned_1d OWNER TO mts_rollups_owner;
+SELECT try($$INSERT INTO owned VALUES ('2024-01-01', 1)$$);
+DROP OWNED BY mts_rollups_owner, mts_rollups_user;
+DROP ROLE mts_rollups_owner, mts_rollups_user;
 -- options that contradict each other or the tables
 CREATE FOREIGN TABLE declared (
   "timestamp" timestamptz OPTIONS (field 'day'),
@@ -320,10 +335,46 @@ SELECT mongo_ts_command('rollups', '{"createIndexes": "metrics", "indexes": [
 SELECT i->>'name' AS name, i->'key' AS key, i->'expireAfterSeconds' AS seconds
   FROM jsonb_array_elements(mongo_ts_command('rollups', '{"listIndexes": "metrics"}')#>'{cursor,firstBatch}') i
  WHERE i ? 'expireAfterSeconds';
+-- What is older than rollup_retention stays in the roll-ups, also if it was
+-- written before.
+CREATE VIEW sums AS SELECT level, count(*) AS rows, sum(points) AS points FROM levels GROUP BY 1 ORDER BY 1;
+SELECT * FROM sums;
+INSERT INTO memory VALUES ('2013-10-31 01:02:03Z', 'old', 1);
+SELECT * FROM stale() WHERE rollup ~ 'memory';
+ALTER FOREIGN TABLE memory OPTIONS (ADD rollup_retention '7 days');
+CALL refresh();
+SELECT * FROM stale() WHERE rollup ~ 'memory';
+-- What is older than rollup_retention stays in the roll-ups, also if it was
+-- written before.
+CREATE VIEW sums AS SELECT level, count(*) AS rows, sum(points) AS points FROM levels GROUP BY 1 ORDER BY 1;
+SELECT * FROM sums;
+INSERT INTO memory VALUES ('2013-10-31 01:02:03Z', 'old', 1);
+SELECT * FROM stale() WHERE rollup ~ 'memory';
+ALTER FOREIGN TABLE memory OPTIONS (ADD rollup_retention '7 days');
+CALL refresh();
+SELECT * FROM stale() WHERE rollup ~ 'memory';
 -- A range of time: whole buckets in one command, and the points at its edge
 EXPLAIN (COSTS OFF) DELETE FROM memory WHERE "timestamp" < '2013-11-01 21:17:33Z';
 DELETE FROM memory WHERE "timestamp" < '2013-11-01 21:17:33Z';
 SELECT count(*), min("timestamp") FROM memory;
+INSERT INTO memory VALUES ('2013-10-31 01:02:03Z', 'old', 1);
+SELECT * FROM stale() WHERE rollup ~ 'memory';
+CALL refresh();
+SELECT * FROM sums;
+-- unless a range is given
+SELECT mongo_ts_refresh_rollup('memory_1d', '2013-10-31', '2013-10-31 12:00') IS NOT NULL AS refreshed;
+SELECT * FROM sums;
+SELECT * FROM stale() WHERE rollup ~ 'memory';
+ALTER FOREIGN TABLE memory OPTIONS (DROP rollup_retention);
+INSERT INTO memory VALUES ('2013-10-31 01:02:03Z', 'old', 1);
+SELECT * FROM stale() WHERE rollup ~ 'memory';
+CALL refresh();
+SELECT * FROM sums;
+-- unless a range is given
+SELECT mongo_ts_refresh_rollup('memory_1d', '2013-10-31', '2013-10-31 12:00') IS NOT NULL AS refreshed;
+SELECT * FROM sums;
+SELECT * FROM stale() WHERE rollup ~ 'memory';
+ALTER FOREIGN TABLE memory OPTIONS (DROP rollup_retention);
 -- A whole collection
 SELECT mongo_ts_command('rollups', '{"drop": "metrics"}')->'ok' AS ok;
 -- roll-ups still have the totals, whose ranges are not stale

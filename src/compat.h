@@ -66,23 +66,33 @@ mts_buffile_read(BufFile *file, void *to, size_t size)
 #define mts_table_ownercheck(relid, userid) pg_class_ownercheck(relid, userid)
 #endif
 
+/* The user who is checked for privileges; by default the current one */
+static inline Oid
+mts_user_of(Oid check_as_user)
+{
+	return OidIsValid(check_as_user) ? check_as_user : GetUserId();
+}
+
 /* Since 16, the user of a scan is in its plan, not the range table. */
 #if PG_VERSION_NUM >= 160000
-#define mts_scan_user(node) (((ForeignScan *) (node)->ss.ps.plan)->checkAsUser)
+#define mts_scan_user(node) \
+	mts_user_of(((ForeignScan *) (node)->ss.ps.plan)->checkAsUser)
 #else
 #define mts_scan_user(node) \
-	(exec_rt_fetch(bms_next_member( \
-					   ((ForeignScan *) (node)->ss.ps.plan)->fs_relids, -1), \
-				   (node)->ss.ps.state) \
-		 ->checkAsUser)
+	mts_user_of( \
+		exec_rt_fetch(bms_next_member(((ForeignScan *) (node)->ss.ps.plan) \
+										  ->fs_relids, \
+									  -1), \
+					  (node)->ss.ps.state) \
+			->checkAsUser)
 #endif
 
 /* Since 16, the user of a relation being planned is in its RelOptInfo. */
 #if PG_VERSION_NUM >= 160000
-#define mts_plan_user(root, rel) ((rel)->userid)
+#define mts_plan_user(root, rel) mts_user_of((rel)->userid)
 #else
 #define mts_plan_user(root, rel) \
-	(planner_rt_fetch((rel)->relid, root)->checkAsUser)
+	mts_user_of(planner_rt_fetch((rel)->relid, root)->checkAsUser)
 #endif
 
 /* Since 16, a function returns the user of a relation being written. */
@@ -100,7 +110,7 @@ mts_result_user(ResultRelInfo *rinfo, EState *estate)
 		rinfo = rinfo->ri_RootResultRelInfo;
 	if (rinfo->ri_RangeTableIndex != 0)
 		userid = exec_rt_fetch(rinfo->ri_RangeTableIndex, estate)->checkAsUser;
-	return OidIsValid(userid) ? userid : GetUserId();
+	return mts_user_of(userid);
 }
 #endif
 

@@ -512,23 +512,24 @@ explain_aggregate(const ForeignScanState *node, const MtsScan *scan,
 
 /* Show up to when a roll-up answers, and its query. */
 static void
-explain_rollup(const MtsRollupScan *rollup, bool is_known, ExplainState *es)
+explain_rollup(const MtsRollupScan *rollup, ExplainState *es)
 {
 	const char *name = get_rel_name(rollup->rollup->table->relid);
 	StringInfoData text;
 
 	initStringInfo(&text);
 	appendStringInfoString(&text, name);
-	if (is_known && rollup->state.until == MTS_TIME_MIN)
+	if (rollup->has_state && rollup->state.until == MTS_TIME_MIN)
 		appendStringInfoString(&text, ", not refreshed yet");
-	else if (is_known)
+	else if (rollup->has_state)
 		appendStringInfo(&text, " until %s",
 						 timestamptz_to_str(rollup->state.until));
-	if (is_known && rollup->state.stale.n > 0)
+	if (rollup->state.stale.n > 0)
 		appendStringInfo(&text, ", stale ranges: %d", rollup->state.stale.n);
 	ExplainOpenGroup("Roll-up", NULL, true, es);
 	ExplainPropertyText("Roll-up", text.data, es);
-	explain_query(rollup->scan, "Roll-up Query", es);
+	if (rollup->has_state)
+		explain_query(rollup->scan, "Roll-up Query", es);
 	if (es->analyze)
 		ExplainPropertyInteger("Roll-up Rows", NULL,
 							   rollup->scan->counters->points, es);
@@ -546,7 +547,7 @@ explain_rollups(MtsAgg *agg, bool is_known, ExplainState *es)
 		return;
 	ExplainOpenGroup("Roll-ups", "Roll-ups", false, es);
 	foreach (lc, rollups)
-		explain_rollup(lfirst(lc), is_known, es);
+		explain_rollup(lfirst(lc), es);
 	ExplainCloseGroup("Roll-ups", "Roll-ups", false, es);
 }
 

@@ -1,5 +1,6 @@
 -- What compose.yaml runs in PostgreSQL when it starts for the first time: sample
--- data in MongoDB, a week of three machines up to now, and a role for Grafana.
+-- data in MongoDB, a year of three machines up to now, roll-ups, and a role for
+-- Grafana.
 
 CREATE EXTENSION mongo_ts_fdw;
 CREATE SERVER mongo FOREIGN DATA WRAPPER mongo_ts_fdw
@@ -19,10 +20,15 @@ INSERT INTO readings
 SELECT ts, machine,
        round((base + 8 * sin(extract(epoch FROM ts) / 7200 + n) + random())::numeric, 1),
        round((n + abs(sin(extract(epoch FROM ts) / 14400 + n)) * 3)::numeric, 2)
-  FROM generate_series(date_trunc('minute', now()) - interval '7 days', now(), '1 minute') ts,
+  FROM generate_series(date_trunc('minute', now()) - interval '1 year', now(), '1 minute') ts,
        (VALUES ('press', 1, 65), ('mill', 2, 48), ('oven', 3, 180)) machines (machine, n, base);
 
-ANALYZE readings;
+-- A year by day, or a day by hour, is answered by these; no query names them.
+SELECT mongo_ts_create_rollup('readings', '1 hour');
+SELECT mongo_ts_create_rollup('readings_1h', '1 day');
+SELECT mongo_ts_refresh_rollup('readings_1d');
+
+ANALYZE readings, readings_1h, readings_1d;
 
 -- Grafana reads, and no panel takes longer than half a minute.
 CREATE ROLE grafana LOGIN PASSWORD 'grafana';

@@ -127,8 +127,12 @@ aggregate_totals(MtsAnswers *answers, const MtsRollupScan *rollup)
 	const MtsAggSpec *spec = answers->spec;
 	MtsGroups *groups = answers->groups;
 	const MtsTotals *totals = &rollup->totals;
+	const MtsUnfold *unfold = &rollup->scan->bucket->unfold;
 
-	mts_agg_group_begin_bucket(groups, totals->earliest, totals->latest);
+	if (!rollup->is_next_in_bucket)
+		mts_agg_group_begin_bucket(groups,
+								   Min(unfold->earliest, totals->earliest),
+								   Max(unfold->latest, totals->latest));
 	if (!ExecQual(rollup->filter, answers->econtext) ||
 		!mts_agg_group_run_passes(groups, spec->filter, totals->npoints))
 		return;
@@ -281,7 +285,7 @@ advances_by_values(const MtsBucket *bucket, const MtsAggregate *aggregate)
 	return kind == MTS_OUTPUT_TIME ||
 		   ((kind == MTS_OUTPUT_POINT ||
 			 bucket->table->layout.time_kind == MTS_TIME_FLAT) &&
-			mts_bucket_takes_words(bucket, attribute));
+			mts_bucket_takes_words(bucket->table, attribute));
 }
 
 /* Tell whether a condition is evaluated on words, before there are series. */
@@ -292,7 +296,7 @@ selects_words(const MtsBucket *bucket, const MtsCondition *condition)
 
 	return mts_bucket_output(bucket, column)->kind == MTS_OUTPUT_POINT &&
 		   mts_condition_takes_words(condition) &&
-		   mts_bucket_takes_words(bucket, column);
+		   mts_bucket_takes_words(bucket->table, column);
 }
 
 /*

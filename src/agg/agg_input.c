@@ -147,9 +147,9 @@ find_wanted(MtsAggInput *input)
 		input->wanted.n = 0;
 }
 
-/* Begin to read the next roll-up. */
+/* Begin to read the next roll-up; see mts_agg_rollup_begin(). */
 static void
-begin_rollup(MtsAggInput *input)
+begin_rollup(MtsAggInput *input, bool may_fail)
 {
 	MemoryContext old = MemoryContextSwitchTo(input->times_of);
 
@@ -157,7 +157,7 @@ begin_rollup(MtsAggInput *input)
 		find_wanted(input);
 	MemoryContextSwitchTo(old);
 	input->rollup = list_nth(input->rollups, input->nread);
-	mts_agg_rollup_begin(input->rollup, &input->wanted);
+	mts_agg_rollup_begin(input->rollup, &input->wanted, may_fail);
 }
 
 /* End a roll-up, so that what it leaves open is wanted of the next one. */
@@ -180,7 +180,7 @@ read_rollups(MtsAggInput *input)
 	while (input->nread < list_length(input->rollups))
 	{
 		if (!input->rollup)
-			begin_rollup(input);
+			begin_rollup(input, false);
 		if (mts_agg_rollup_next(input->rollup, input->row))
 			return MTS_AGG_TOTALS;
 		if (mts_agg_rollup_has_changed(input->rollup))
@@ -193,14 +193,14 @@ read_rollups(MtsAggInput *input)
 /*
  * mts_agg_input_skip_rollups
  *		Find the queries of the roll-ups and of the points, as far as they are
- *		known without reading rows.
+ *		known without reading rows, and without waiting for the server.
  */
 void
 mts_agg_input_skip_rollups(MtsAggInput *input)
 {
 	while (input->nread < list_length(input->rollups))
 	{
-		begin_rollup(input);
+		begin_rollup(input, true);
 		mts_scan_prepare(input->rollup->scan);
 		end_rollup(input);
 	}

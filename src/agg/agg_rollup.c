@@ -31,6 +31,7 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
+#include "driver/attempt.h"
 #include "pushdown/monotonic.h"
 #include "pushdown/shippable.h"
 #include "scan/fdw_private.h"
@@ -43,7 +44,8 @@ typedef struct MtsInterval
 {
 	MtsTime start;
 	MtsTime end;
-	bool is_open; /* its points are read */
+	bool is_open;             /* its points are read */
+	struct MtsInterval *next; /* that one begins at the end; or NULL */
 } MtsInterval;
 
 /* ---- What a roll-up answers --------------------------------------------- */
@@ -285,6 +287,7 @@ find_needed(MtsRollupScan *rollup, List *clauses, List *output)
 	Bitmapset *used = NULL;
 	int i = -1;
 
+	rollup->has_bucket_keys = true;
 	pull_varattnos((Node *) clauses, spec->varno, &used);
 	pull_varattnos((Node *) output, spec->varno, &used);
 	while ((i = bms_next_member(used, i)) >= 0)
@@ -292,8 +295,12 @@ find_needed(MtsRollupScan *rollup, List *clauses, List *output)
 		int column = i + FirstLowInvalidHeapAttributeNumber - 1;
 		int key = key_of(spec->table, rollup->rollup, column);
 
-		if (key >= 0)
-			attnums = list_append_unique_int(attnums, key + 1);
+		if (key < 0)
+			continue;
+		attnums = list_append_unique_int(attnums, key + 1);
+		rollup->has_bucket_keys &=
+			table->layout.columns[key].role != MTS_ROLE_SLOT &&
+			table->layout.columns[key].container < 0;
 	}
 	return require_totals(rollup, attnums);
 }
@@ -365,6 +372,7 @@ mts_agg_rollup_open(ForeignScanState *node, Oid relid, const MtsAggSpec *spec,
 	if (!relation)
 		return NULL;
 	rollup->spec = spec;
+	rollup->nbuckets = -1;
 	rollup->rollup = mts_rollup_try_open(relation, &problem);
 	if (!rollup->rollup || rollup->rollup->points != spec->table->relid ||
 		!mts_agg_rollup_fits(spec->table, rollup->rollup, spec->varno,
@@ -410,9 +418,9 @@ keys_keep_values(MtsRollupScan *rollup, const MtsInterval *interval)
 	return mts_stretch_extend(rollup->stretch, interval->end - 1);
 }
 
-/* Find an interval by its start; NULL if no interval starts there. */
-static const MtsInterval *
-find_interval(MtsRollupScan *rollup, MtsTime start)
+/* Find an interval, or add it; NULL if none starts there. */
+static MtsInterval *
+look_up_interval(MtsRollupScan *rollup, MtsTime start)
 {
 	const MtsRollup *of = rollup->rollup;
 	MtsInterval *interval =
@@ -428,7 +436,28 @@ find_interval(MtsRollupScan *rollup, MtsTime start)
 	interval = hash_search(rollup->intervals, &start, HASH_ENTER, NULL);
 	interval->end = end;
 	interval->is_open = !keys_keep_values(rollup, interval);
+	interval->next = NULL;
 	return interval;
+}
+
+/*
+ * Find an interval by its start; NULL if none starts there.  Most rows follow
+ * that of the interval before.
+ */
+static const MtsInterval *
+find_interval(MtsRollupScan *rollup, MtsTime start)
+{
+	MtsInterval *last = rollup->interval;
+
+	if (last && last->end == start && last->next)
+		rollup->interval = last->next;
+	else
+	{
+		rollup->interval = look_up_interval(rollup, start);
+		if (last && last->end == start)
+			last->next = rollup->interval;
+	}
+	return rollup->interval;
 }
 
 /*
@@ -521,25 +550,52 @@ is_of_use(MtsRollupScan *rollup)
 
 /* ---- Reading ------------------------------------------------------------ */
 
+/* Read the state at the moment of a snapshot; the latest, if that is NULL. */
 static void
-read_state(MtsRollupScan *rollup, MtsRollupState *state)
+read_state(MtsRollupScan *rollup, MtsSnapshot *snapshot, MtsRollupState *state)
 {
 	const MtsBucketSource *source = rollup->scan->source;
 
-	mts_rollup_read_state(rollup->rollup, source->userid, source->snapshot,
+	mts_rollup_read_state(rollup->rollup, source->userid, snapshot,
 						  source->in_xact, state);
 	if (!rollup->rollup->by_application)
 		source->counters->round_trips++;
 }
 
 /*
+ * Read the state, and decide from where the rows are read: at the moment that
+ * the statement sees or, if the server has no snapshots, from the primary.  A
+ * secondary could lack rows that the state promises.
+ */
+static void
+choose_moment(MtsRollupScan *rollup)
+{
+	const MtsBucketSource *source = rollup->scan->source;
+	MtsSnapshot *snapshot = source->snapshot;
+
+	if (snapshot &&
+		!mts_attempt_may_read_snapshots(
+			mts_connection_get(source->table->serverid, source->userid), true))
+		snapshot = NULL;
+	read_state(rollup, snapshot, &rollup->state);
+	rollup->is_at_moment =
+		source->in_xact || (snapshot && mts_snapshot_time(snapshot) != 0);
+	if (snapshot && !rollup->is_at_moment)
+		read_state(rollup, NULL, &rollup->state);
+	rollup->scan->spec.on_primary = !rollup->is_at_moment;
+	rollup->has_state = true;
+}
+
+/*
  * mts_agg_rollup_begin
  *		Begin to read the rows of intervals in the wanted times.
  *
- * wanted must live as long as the execution.
+ * wanted must live as long as the execution.  If may_fail, a server that does
+ * not answer soon leaves the state unknown, so that nothing is complete.
  */
 void
-mts_agg_rollup_begin(MtsRollupScan *rollup, const MtsRanges *wanted)
+mts_agg_rollup_begin(MtsRollupScan *rollup, const MtsRanges *wanted,
+					 bool may_fail)
 {
 	HASHCTL control = {.keysize = sizeof(MtsTime),
 					   .entrysize = sizeof(MtsInterval),
@@ -549,7 +605,13 @@ mts_agg_rollup_begin(MtsRollupScan *rollup, const MtsRanges *wanted)
 	rollup->intervals = hash_create("mongo_ts_fdw intervals", 256, &control,
 									HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	rollup->wanted = *wanted;
-	read_state(rollup, &rollup->state);
+	if (may_fail)
+		rollup->has_state =
+			mts_rollup_try_read_state(rollup->rollup,
+									  rollup->scan->source->userid,
+									  &rollup->state);
+	else
+		choose_moment(rollup);
 	find_complete(rollup);
 	if (rollup->complete.n > 0 && !is_of_use(rollup))
 		rollup->complete.n = 0;
@@ -668,6 +730,10 @@ mts_agg_rollup_next(MtsRollupScan *rollup, TupleTableSlot *row)
 	} while (interval->is_open || totals->npoints == 0);
 	totals->earliest = start;
 	totals->latest = interval->end - 1;
+	rollup->is_next_in_bucket =
+		rollup->has_bucket_keys &&
+		rollup->nbuckets == rollup->scan->counters->buckets;
+	rollup->nbuckets = rollup->scan->counters->buckets;
 	for (int i = 0; i < rollup->spec->table->layout.ncolumns; i++)
 		if (rollup->totals_of[i] != 0)
 			read_totals(rollup, start, i);
@@ -684,15 +750,13 @@ mts_agg_rollup_next(MtsRollupScan *rollup, TupleTableSlot *row)
 bool
 mts_agg_rollup_has_changed(MtsRollupScan *rollup)
 {
-	const MtsBucketSource *source = rollup->scan->source;
 	MemoryContext old;
 	MtsRollupState state;
 
-	if (rollup->rollup->by_application || source->in_xact ||
-		(source->snapshot && mts_snapshot_time(source->snapshot) != 0))
+	if (rollup->rollup->by_application || rollup->is_at_moment)
 		return false;
 	old = MemoryContextSwitchTo(rollup->memory);
-	read_state(rollup, &state);
+	read_state(rollup, NULL, &state);
 	MemoryContextSwitchTo(old);
 	return state.generation != rollup->state.generation;
 }
@@ -733,4 +797,6 @@ mts_agg_rollup_reset(MtsRollupScan *rollup)
 	rollup->scan->spec.times = NULL;
 	MemoryContextReset(rollup->memory);
 	rollup->intervals = NULL;
+	rollup->interval = NULL;
+	rollup->nbuckets = -1;
 }

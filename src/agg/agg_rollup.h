@@ -24,16 +24,22 @@ typedef struct MtsRollupScan
 	MtsRequired *required; /* by aggregate */
 	int *totals_of;        /* bits of MtsTotal, by column of the points */
 	ExprState *filter;     /* conditions that the scan may not decide */
+	bool has_bucket_keys;  /* the rows of a bucket have the same keys */
 	MtsStretch *stretch;   /* of the keys with steps; NULL without these */
 	const MtsFromBson *time_converter; /* of the points; or NULL */
 	MtsTotals totals;                  /* of the last row */
+	bool is_next_in_bucket;            /* that follows another one of it */
 
 	/* an execution */
 	MemoryContext memory; /* of all that follows */
+	bool has_state;       /* the next field is known */
 	MtsRollupState state;
+	bool is_at_moment;  /* reads see one, so a refresh changes nothing */
 	MtsRanges wanted;   /* the times that the points' query wants */
 	MtsRanges complete; /* of these, whole intervals with all their points */
 	HTAB *intervals;    /* that have been looked at, by their starts */
+	struct MtsInterval *interval; /* the last one; or NULL */
+	int64 nbuckets;               /* of the scan before the last row */
 } MtsRollupScan;
 
 extern bool mts_agg_rollup_fits(const MtsTable *points,
@@ -44,7 +50,7 @@ extern MtsRollupScan *mts_agg_rollup_open(ForeignScanState *node, Oid relid,
 										  const MtsScan *points, List *private,
 										  TupleDesc desc);
 extern void mts_agg_rollup_begin(MtsRollupScan *rollup,
-								 const MtsRanges *wanted);
+								 const MtsRanges *wanted, bool may_fail);
 extern bool mts_agg_rollup_next(MtsRollupScan *rollup, TupleTableSlot *row);
 extern bool mts_agg_rollup_has_changed(MtsRollupScan *rollup);
 extern void mts_agg_rollup_open_times(const MtsRollupScan *rollup,

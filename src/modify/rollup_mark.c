@@ -76,14 +76,19 @@ mts_rollup_mark_begin(const MtsTable *table, Oid userid)
 	return marks->n > 0 ? marks : NULL;
 }
 
-/* Add a range; where there are too many, join them to one. */
+/*
+ * Add a range; where there are too many, join them to one.  Intervals whose
+ * points may have been removed keep their totals.
+ */
 static void
 add_range(MarkedRollup *item, MtsRange range)
 {
 	MtsRange united[MAX_RANGES + 1];
 	MtsRanges one = {1, &range}, both = {0, united};
 
-	if (mts_ranges_cover(&item->ranges, range.from, range.to))
+	range.from = Max(range.from, mts_rollup_first_kept(item->rollup));
+	if (range.from >= range.to ||
+		mts_ranges_cover(&item->ranges, range.from, range.to))
 		return;
 	mts_ranges_unite(&item->ranges, &one, &both);
 	if (both.n > MAX_RANGES)

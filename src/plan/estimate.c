@@ -144,15 +144,13 @@ double
 mts_estimate_table(PlannerInfo *root, RelOptInfo *baserel,
 				   const MtsTable *table, double *collections)
 {
-	Oid userid = mts_plan_user(root, baserel);
 	double points = mts_estimate_capacity(&table->layout);
 	bool is_analyzed = baserel->tuples > 0 && baserel->pages > 0;
 	const MtsKnown *count = NULL;
 	double documents = DEFAULT_DOCUMENTS;
 
 	if (!is_analyzed || table->rolling_name)
-		count =
-			count_documents(table, OidIsValid(userid) ? userid : GetUserId());
+		count = count_documents(table, mts_plan_user(root, baserel));
 	*collections = count ? count->collections : 1;
 	if (is_analyzed)
 		return table->layout.nslots == 0 ? 1

@@ -159,24 +159,14 @@ count_values(PlannerInfo *root, RelOptInfo *rel, Node *node)
 		   1;
 }
 
-/* Tell whether an expression is monotonic in the time. */
+/* Tell whether an expression is the time, which is 0 if there is none. */
 static bool
-is_monotonic(const RelOptInfo *rel, Node *node)
+is_time(const RelOptInfo *rel, AttrNumber time, Node *node)
 {
-	const MtsTable *table = ((MtsRelInfo *) rel->fdw_private)->table;
-
-	return mts_monotonic_is(node, rel->relid, table->layout.time_column + 1);
-}
-
-/* Tell whether an expression is the column of the points' time. */
-static bool
-is_time(const RelOptInfo *rel, Node *node)
-{
-	const MtsTable *table = ((MtsRelInfo *) rel->fdw_private)->table;
 	const Var *var = (Var *) node;
 
-	return IsA(var, Var) && var->varno == rel->relid && var->varattno > 0 &&
-		   var->varattno == table->layout.time_column + 1;
+	return IsA(var, Var) && var->varno == rel->relid && time > 0 &&
+		   var->varattno == time;
 }
 
 /* Fields of a time that return to their first value */
@@ -241,6 +231,8 @@ mts_groups_keep_value(PlannerInfo *root, RelOptInfo *rel, Node *node,
 double
 mts_groups_estimate(PlannerInfo *root, RelOptInfo *rel, List *exprs)
 {
+	const MtsTable *table = ((MtsRelInfo *) rel->fdw_private)->table;
+	AttrNumber time = table->layout.time_column + 1;
 	double finest = 1;
 	double combinations = 1;
 	double by_others = 1;
@@ -254,14 +246,14 @@ mts_groups_estimate(PlannerInfo *root, RelOptInfo *rel, List *exprs)
 		double most = n;
 
 		/* each series has a point at most times */
-		if (is_time(rel, lfirst(lc)))
+		if (is_time(rel, time, lfirst(lc)))
 			times = estimate_num_groups(root, list_make1(lfirst(lc)),
 										rel->rows, NULL, NULL);
 		else if (n > 0)
 		{
 			/* the finest determines the others: each hour lies in one day */
 			finest = Max(finest, n);
-			if (is_monotonic(rel, lfirst(lc)))
+			if (mts_monotonic_is(lfirst(lc), rel->relid, time))
 				(void) limit_by_field(lfirst(lc), &most);
 			combinations *= Min(most, n);
 		}

@@ -278,24 +278,17 @@ find_clauses(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *left,
 												   left->relids, right, join));
 }
 
-/*
- * A copy of a relation without the paths that look up rows for those of the
- * table.  The planner makes parameters of columns, but the grouped table may
- * have expressions in place of these.
- */
-static RelOptInfo *
-without_lookups(const RelOptInfo *rel, Relids table)
+/* The paths that do not look up rows for those of the table */
+static List *
+without_lookups(List *paths, Relids table)
 {
-	RelOptInfo *copy = makeNode(RelOptInfo);
+	List *others = NIL;
 	ListCell *lc;
 
-	*copy = *rel;
-	copy->cheapest_parameterized_paths = NIL;
-	foreach (lc, rel->cheapest_parameterized_paths)
+	foreach (lc, paths)
 		if (!bms_overlap(PATH_REQ_OUTER((Path *) lfirst(lc)), table))
-			copy->cheapest_parameterized_paths =
-				lappend(copy->cheapest_parameterized_paths, lfirst(lc));
-	return copy;
+			others = lappend(others, lfirst(lc));
+	return others;
 }
 
 /* An inner join of two relations */
@@ -313,13 +306,17 @@ make_inner_join(const RelOptInfo *left, const RelOptInfo *right)
 /*
  * Join the grouped table with the relation of a step; NULL if that is not
  * possible.  The result has the columns of the target or, if it is NULL, all.
+ *
+ * The planner looks up rows by columns of the table.  Unless has_columns is
+ * set, the grouped table has expressions in place of some.
  */
 static RelOptInfo *
 join(const MtsAggregation *aggregation, RelOptInfo *left,
-	 const MtsJoinStep *step, PathTarget *target)
+	 const MtsJoinStep *step, bool has_columns, PathTarget *target)
 {
 	PlannerInfo *root = aggregation->root;
 	RelOptInfo *right = step->rel;
+	List *lookups = right->cheapest_parameterized_paths;
 	bool is_last = target != NULL;
 	Relids relids = bms_union(left->relids, right->relids);
 	SpecialJoinInfo *join = step->join;
@@ -337,11 +334,15 @@ join(const MtsAggregation *aggregation, RelOptInfo *left,
 	if (!join)
 		join = make_inner_join(left, right);
 	set_joinrel_size_estimates(root, rel, left, right, join, clauses);
+	if (!has_columns)
+		right->cheapest_parameterized_paths =
+			without_lookups(lookups, aggregation->input->relids);
 	add_paths_to_joinrel(root, rel, left, right, type, join, clauses);
 	if (type == JOIN_INNER || type == JOIN_LEFT)
 		add_paths_to_joinrel(root, rel, right, left,
 							 type == JOIN_LEFT ? JOIN_RIGHT : type, join,
 							 clauses);
+	right->cheapest_parameterized_paths = lookups;
 	if (rel->pathlist == NIL)
 		return NULL;
 	if (is_last)
@@ -371,6 +372,7 @@ join_all(const MtsAggregation *aggregation, const Keys *keys,
 		 RelOptInfo *grouped, List *steps, PathTarget *target)
 {
 	RelOptInfo *joined = grouped;
+	bool has_columns = are_columns(keys->above);
 
 	steps = list_copy(steps);
 	while (joined && steps != NIL)
@@ -381,9 +383,8 @@ join_all(const MtsAggregation *aggregation, const Keys *keys,
 		if (!step)
 			return NULL;
 		steps = list_delete_ptr(steps, step);
-		if (!are_columns(keys->above))
-			step->rel = without_lookups(step->rel, grouped->relids);
-		joined = join(aggregation, joined, step, steps == NIL ? target : NULL);
+		joined = join(aggregation, joined, step, has_columns,
+					  steps == NIL ? target : NULL);
 	}
 	return joined;
 }

@@ -234,8 +234,6 @@ check_privileges(PlannerInfo *root, const RelOptInfo *rel)
 	}
 	relid = root->simple_rte_array[index]->relid;
 	userid = mts_plan_user(root, root->simple_rel_array[index]);
-	if (!OidIsValid(userid))
-		userid = GetUserId();
 	if (pg_class_aclmask(relid, userid, any, ACLMASK_ANY) == 0 &&
 		pg_attribute_aclcheck_all(relid, userid, of_columns, ACLMASK_ANY) !=
 			ACLCHECK_OK)
@@ -277,19 +275,15 @@ mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	check_privileges(root, baserel);
 	baserel->fdw_private = info;
 	/* rows to be changed are read as they are written */
-	info->table =
-		bms_is_member(baserel->relid, root->all_result_relids)
-			? mts_table_open(relation)
-			: mts_native_try_open(relation,
-								  OidIsValid(userid) ? userid : GetUserId());
+	info->table = bms_is_member(baserel->relid, root->all_result_relids)
+					  ? mts_table_open(relation)
+					  : mts_native_try_open(relation, userid);
 	table_close(relation, NoLock);
 	mts_plan_split_clauses(baserel, baserel->baserestrictinfo, &info->pushed,
 						   &info->exact, &info->local);
 	info->points_per_bucket =
 		mts_estimate_table(root, baserel, info->table, &info->collections);
-	info->workers_may_scan =
-		workers_may_scan(baserel, info->table,
-						 OidIsValid(userid) ? userid : GetUserId());
+	info->workers_may_scan = workers_may_scan(baserel, info->table, userid);
 	info->is_async = info->table->async_capable &&
 					 !bms_is_member(baserel->relid, root->all_result_relids);
 	set_baserel_size_estimates(root, baserel);

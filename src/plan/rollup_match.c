@@ -76,7 +76,8 @@ answers(PlannerInfo *root, RelOptInfo *rel, Relation relation, List *clauses,
 	if (relation->rd_rel->relowner != owner_of(points->relid))
 		return false;
 	rollup = mts_rollup_try_open(relation, &problem);
-	return rollup &&
+	/* a roll-up has roll-ups, too, whose columns are those of the points */
+	return rollup && rollup->points == points->relid &&
 		   mts_agg_rollup_fits(points, rollup, rel->relid, clauses, output) &&
 		   is_of_use(root, rel, rollup, output);
 }

@@ -140,8 +140,6 @@ set_series_direction(PlannerInfo *root, RelOptInfo *rel, MtsSortOrder *order)
 	List *quals;
 	bool found = false;
 
-	if (!OidIsValid(userid))
-		userid = GetUserId();
 	if (mts_known_server_is_silent(info->table->serverid, userid) ||
 		!fix_quals(root, rel, &quals))
 		return false;
@@ -352,6 +350,22 @@ mts_series_add_distinct_paths(PlannerInfo *root, RelOptInfo *rel,
 
 /* ---- Groups ------------------------------------------------------------- */
 
+/* List the aggregates that a query of groups wants. */
+static List *
+list_aggregates(const Series *series)
+{
+	List *exprs = list_make2(series->output->reltarget->exprs, series->having);
+	List *aggregates = NIL;
+	ListCell *lc;
+
+	foreach (lc, pull_var_clause((Node *) exprs, PVC_INCLUDE_AGGREGATES |
+													 PVC_RECURSE_WINDOWFUNCS |
+													 PVC_INCLUDE_PLACEHOLDERS))
+		if (IsA(lfirst(lc), Aggref))
+			aggregates = lappend(aggregates, lfirst(lc));
+	return aggregates;
+}
+
 /* Tell whether an aggregate is the least or the greatest value of a time. */
 static bool
 is_extreme_time(Oid function, bool *is_max)
@@ -371,19 +385,14 @@ static bool
 find_extreme(const Series *series, Var **time, bool *is_max)
 {
 	const MtsTable *table = ((MtsRelInfo *) series->rel->fdw_private)->table;
-	List *exprs = list_make2(series->output->reltarget->exprs, series->having);
 	ListCell *lc;
 
 	*time = NULL;
-	foreach (lc, pull_var_clause((Node *) exprs, PVC_INCLUDE_AGGREGATES |
-													 PVC_RECURSE_WINDOWFUNCS |
-													 PVC_INCLUDE_PLACEHOLDERS))
+	foreach (lc, list_aggregates(series))
 	{
 		Aggref *aggref = lfirst(lc);
 		bool is_first = *time == NULL, is_other_max;
 
-		if (!IsA(aggref, Aggref))
-			continue;
 		if (aggref->aggfilter || aggref->aggdistinct || aggref->aggorder ||
 			!is_extreme_time(aggref->aggfnoid, &is_other_max) ||
 			(!is_first && is_other_max != *is_max))
@@ -424,18 +433,13 @@ make_time_pathkeys(PlannerInfo *root, Var *time, bool is_max)
 static Aggref *
 find_distinct(const Series *series)
 {
-	List *exprs = list_make2(series->output->reltarget->exprs, series->having);
 	Aggref *found = NULL;
 	ListCell *lc;
 
-	foreach (lc, pull_var_clause((Node *) exprs, PVC_INCLUDE_AGGREGATES |
-													 PVC_RECURSE_WINDOWFUNCS |
-													 PVC_INCLUDE_PLACEHOLDERS))
+	foreach (lc, list_aggregates(series))
 	{
 		Aggref *aggref = lfirst(lc);
 
-		if (!IsA(aggref, Aggref))
-			continue;
 		if (aggref->aggkind != AGGKIND_NORMAL || aggref->aggfilter ||
 			list_length(aggref->aggdistinct) != 1 ||
 			list_length(aggref->args) != 1 ||

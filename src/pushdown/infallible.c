@@ -60,14 +60,17 @@ function_can_fail(Oid function, void *context)
 static bool
 is_time_plus_multiple(const Target *target, const OpExpr *plus)
 {
-	const OpExpr *times = lsecond(plus->args);
+	const OpExpr *times;
 	const Const *constant;
 	const Interval *width;
 	double time, factor;
 
-	if ((get_opcode(plus->opno) != F_TIMESTAMPTZ_PL_INTERVAL &&
-		 get_opcode(plus->opno) != F_TIMESTAMP_PL_INTERVAL) ||
-		!IsA(times, OpExpr) || get_opcode(times->opno) != F_INTERVAL_MUL ||
+	/* other operators may have one operand */
+	if (get_opcode(plus->opno) != F_TIMESTAMPTZ_PL_INTERVAL &&
+		get_opcode(plus->opno) != F_TIMESTAMP_PL_INTERVAL)
+		return false;
+	times = lsecond(plus->args);
+	if (!IsA(times, OpExpr) || get_opcode(times->opno) != F_INTERVAL_MUL ||
 		!mts_monotonic_is_constant(linitial(times->args)))
 		return false;
 	constant = linitial(times->args);

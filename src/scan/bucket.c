@@ -66,11 +66,14 @@ mts_bucket_converter(const MtsBucket *bucket, int column)
 	return output ? output->converter : NULL;
 }
 
-/* Tell whether words can become Datums of a column's type in their place. */
-static bool
-takes_words(const MtsAttribute *attribute, const MtsColumn *column)
+/*
+ * mts_bucket_takes_words
+ *		Tell whether words can become Datums of a column's type in their place.
+ */
+bool
+mts_bucket_takes_words(const MtsTable *table, int column)
 {
-	switch (attribute->typid)
+	switch (table->attributes[column].typid)
 	{
 		case FLOAT8OID:
 		case INT8OID:
@@ -78,8 +81,9 @@ takes_words(const MtsAttribute *attribute, const MtsColumn *column)
 		case INT2OID:
 			return true;
 		case TIMESTAMPTZOID:
-			return attribute->typmod < 0 &&
-				   column->format.kind == MTS_FORMAT_DATE;
+			return table->attributes[column].typmod < 0 &&
+				   table->layout.columns[column].format.kind ==
+					   MTS_FORMAT_DATE;
 		default:
 			return false;
 	}
@@ -92,24 +96,21 @@ type_is_text(Oid typid)
 }
 
 /*
- * Tell whether values of a column can be keys of series: their conversion
- * raises no error.
+ * mts_bucket_takes_key
+ *		Tell whether values of a column can be keys of series: their conversion
+ *		raises no error.
  */
-static bool
-takes_keys(const MtsAttribute *attribute, const MtsColumn *column)
-{
-	return type_is_text(attribute->typid)
-			   ? attribute->typmod < 0
-			   : attribute->typid == BOOLOID || takes_words(attribute, column);
-}
-
-/* mts_bucket_takes_key: tell whether values of a column can be keys. */
 bool
 mts_bucket_takes_key(const MtsTable *table, int column)
 {
-	return column != table->layout.time_column &&
-		   takes_keys(&table->attributes[column],
-					  &table->layout.columns[column]);
+	const MtsAttribute *attribute = &table->attributes[column];
+
+	if (column == table->layout.time_column)
+		return false;
+	return type_is_text(attribute->typid)
+			   ? attribute->typmod < 0
+			   : attribute->typid == BOOLOID ||
+					 mts_bucket_takes_words(table, column);
 }
 
 /*
@@ -160,7 +161,7 @@ new_batch_of_rows(MtsBucket *bucket)
 		keys[column] = bucket->outputs[i].kind == MTS_OUTPUT_SLOT;
 		if (bucket->outputs[i].kind != MTS_OUTPUT_POINT)
 			continue;
-		words[column] = mts_bucket_takes_words(bucket, column);
+		words[column] = mts_bucket_takes_words(bucket->table, column);
 		keys[column] = !words[column];
 		if (keys[column] && !mts_bucket_takes_key(bucket->table, column))
 			return NULL;
@@ -206,14 +207,6 @@ mts_bucket_new(MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 	mts_unfold_init(&bucket->unfold, layout, NULL, &bucket->arena);
 	bucket->row_batch = bucket->next_batch = new_batch_of_rows(bucket);
 	return bucket;
-}
-
-/* mts_bucket_takes_words: tell whether numbers can be Datums of a column. */
-bool
-mts_bucket_takes_words(const MtsBucket *bucket, int column)
-{
-	return takes_words(&bucket->table->attributes[column],
-					   &bucket->table->layout.columns[column]);
 }
 
 /* Return a bit for each BSON type whose values are always of an SQL type. */

@@ -99,7 +99,7 @@ extern bool mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot);
 extern bool mts_bucket_fill_row(const MtsBucket *bucket, MtsTime t,
 								TupleTableSlot *slot);
 extern void mts_bucket_keep_extreme(MtsBucket *bucket, bool is_last);
-extern bool mts_bucket_takes_words(const MtsBucket *bucket, int column);
+extern bool mts_bucket_takes_words(const MtsTable *table, int column);
 extern bool mts_bucket_takes_key(const MtsTable *table, int column);
 extern bool mts_bucket_read_series(MtsBucket *bucket, const bool *is_value,
 								   const bool *is_key);

@@ -112,14 +112,6 @@ append_certain(const MtsTable *table, int column, const char *field,
 	return true;
 }
 
-/* Append the condition that a field is absent or null. */
-static void
-append_null(const char *field, bson_t *conditions)
-{
-	mts_template_push(conditions,
-					  "{$in: [{$type: '$%s'}, ['missing', 'null']]}", field);
-}
-
 /*
  * Append the condition on a needed column; false if there is none.
  *
@@ -144,7 +136,8 @@ append_condition(const MtsTable *table, int column, List *quals,
 		return append_certain(table, column, field, qual, conditions);
 	if (path->nsteps > 1)
 		return false;
-	append_null(field, qual ? conditions : either);
+	mts_template_push(qual ? conditions : either,
+					  "{$in: [{$type: '$%s'}, ['missing', 'null']]}", field);
 	if (qual)
 		return true;
 	if (!append_certain(table, column, field, NULL, certain))

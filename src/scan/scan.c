@@ -149,8 +149,7 @@ mts_scan_of_plan(ForeignScanState *node, Relation relation, Index varno,
 				 List *clauses, ExprContext *econtext)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
-	Oid userid =
-		OidIsValid(mts_scan_user(node)) ? mts_scan_user(node) : GetUserId();
+	Oid userid = mts_scan_user(node);
 	List *native = list_nth(plan->fdw_private, MTS_PRIVATE_NATIVE);
 	MtsScan *scan =
 		mts_scan_for_plan(node,

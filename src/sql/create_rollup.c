@@ -29,6 +29,7 @@
 #include "utils/ruleutils.h"
 #include "utils/timestamp.h"
 
+#include "compat.h"
 #include "core/bson/template.h"
 #include "driver/cursor.h"
 #include "driver/document.h"
@@ -547,7 +548,7 @@ mongo_ts_create_rollup(PG_FUNCTION_ARGS)
 	Wanted wanted = {0};
 	const MtsRollup *rollup;
 	Relation relation;
-	Oid relid;
+	Oid relid, owner;
 
 	PreventCommandIfReadOnly("mongo_ts_create_rollup()");
 	for (int i = 0; i < 7; i++)
@@ -555,6 +556,9 @@ mongo_ts_create_rollup(PG_FUNCTION_ARGS)
 			ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 							errmsg("only the name and the columns of a "
 								   "roll-up can be null")));
+	if (!mts_table_ownercheck(PG_GETARG_OID(0), GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_FOREIGN_TABLE,
+					   get_rel_name(PG_GETARG_OID(0)));
 	open_source(PG_GETARG_OID(0), &wanted);
 	wanted.interval = PG_GETARG_INTERVAL_P(1);
 	wanted.zone = text_to_cstring(PG_GETARG_TEXT_PP(5));
@@ -568,8 +572,13 @@ mongo_ts_create_rollup(PG_FUNCTION_ARGS)
 		read_columns(PG_GETARG_ARRAYTYPE_P(4), &wanted);
 	check_wanted(&wanted);
 	run(make_statement(&wanted));
+	owner = wanted.relation->rd_rel->relowner;
 	relid = get_relname_relid(wanted.name,
 							  get_rel_namespace(wanted.source->relid));
+	if (owner != GetUserId())
+		run(psprintf("ALTER FOREIGN TABLE %s OWNER TO %s",
+					 mts_table_name(relid),
+					 quote_identifier(GetUserNameFromId(owner, false))));
 	relation = table_open(relid, NoLock);
 	rollup = mts_rollup_open(relation);
 	check_intervals(&wanted, rollup);

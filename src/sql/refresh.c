@@ -228,14 +228,22 @@ time_datum(MtsTime t)
 												   : t);
 }
 
-/* Execute a statement for a range; the caller has connected to SPI. */
+/*
+ * Execute a statement for a range; the caller has connected to SPI.  It reads
+ * its source, not other roll-ups of the points, which can be older.
+ */
 static void
 execute(const char *sql, MtsRange range)
 {
 	Oid types[] = {TIMESTAMPTZOID, TIMESTAMPTZOID};
 	Datum values[] = {time_datum(range.from), time_datum(range.to)};
-	int result = SPI_execute_with_args(sql, 2, types, values, NULL, false, 0);
+	int level = NewGUCNestLevel();
+	int result;
 
+	(void) set_config_option("mongo_ts_fdw.enable_rollups", "off", PGC_USERSET,
+							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	result = SPI_execute_with_args(sql, 2, types, values, NULL, false, 0);
+	AtEOXact_GUC(true, level);
 	if (result < 0)
 		elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
 }
@@ -340,43 +348,50 @@ read_document(const Refresh *refresh)
 }
 
 /*
- * Return the stale ranges of a state, as they are, that will be computed.
- * Nothing is complete above the watermark, so a range can end behind it.
+ * Read the stale ranges of a state, one by one.  Leave out of *stale those
+ * marks of writes whose points may have been removed; the roll-up keeps their
+ * totals.  Append those that will not be stale any more to taken, as they are,
+ * if it is not NULL.
  */
-static bson_t *
-list_taken(const Refresh *refresh, const bson_t *doc)
+static void
+read_stale(const Refresh *refresh, const bson_t *doc, MtsRanges *stale,
+		   bson_t *taken)
 {
 	const MtsRanges *todo = &refresh->todo;
-	MtsTime until = Max(refresh->state.until, todo->items[todo->n - 1].to);
-	bson_t *list = mts_document_new();
+	MtsTime kept = mts_rollup_first_kept(refresh->rollup);
+	MtsTime until = refresh->state.until;
 	bson_iter_t array, item;
 	bson_t view;
 
+	if (taken && todo->n > 0)
+		until = Max(until, todo->items[todo->n - 1].to);
 	if (!doc || !bson_iter_init_find(&array, doc, "stale") ||
 		!bson_iter_recurse(&array, &item))
-		return list;
+		return;
 	while (bson_iter_next(&item))
 	{
-		bson_t *one = mts_document_new(), *single = mts_document_new();
-		MtsRollupState state;
-		const MtsRange *range;
+		MtsRanges both = {0, palloc((stale->n + 1) * sizeof(MtsRange))};
+		MtsRanges one = {1, palloc(sizeof(MtsRange))};
 
-		if (!mts_document_view(&item, &view))
+		if (!mts_document_view(&item, &view) ||
+			!mts_rollup_parse_range(refresh->rollup, &view, one.items))
 			continue;
-		mts_template_push(single, "%o", &view);
-		mts_template_fields(one, "{stale: %a}", single);
-		mts_rollup_parse_state(refresh->rollup, one, &state);
-		range = state.stale.items;
-		if (state.stale.n == 0 || range->from >= until ||
-			mts_ranges_cover(todo, range->from, Min(range->to, until)))
-			mts_template_push(list, "%o", &view);
+		if (!bson_has_field(&view, "refreshing"))
+			one.items->from = Max(one.items->from, kept);
+		/* nothing is complete above the watermark */
+		one.items->to = Min(one.items->to, until);
+		one.n = one.items->from < one.items->to;
+		mts_ranges_unite(stale, &one, &both);
+		*stale = both;
+		if (taken && (one.n == 0 ||
+					  mts_ranges_cover(todo, one.items->from, one.items->to)))
+			mts_template_push(taken, "%o", &view);
 	}
-	return list;
 }
 
 /* Say that what is to be computed is stale, and move the watermark. */
 static void
-announce(Refresh *refresh, const bson_t *doc)
+announce(Refresh *refresh)
 {
 	MtsTime end = refresh->todo.items[refresh->todo.n - 1].to;
 	MtsRange gap = {refresh->state.until, refresh->todo.items[0].from};
@@ -384,7 +399,6 @@ announce(Refresh *refresh, const bson_t *doc)
 	bson_value_t until = {.value_type = BSON_TYPE_DATE_TIME};
 	bson_value_t token = {.value_type = BSON_TYPE_OID};
 	bson_t *list = mts_document_new();
-	const bson_t *taken = list_taken(refresh, doc);
 	MtsOp ops[2] = {{.kind = MTS_OP_UPSERT}, {.kind = MTS_OP_UPSERT}};
 
 	bson_oid_init(&refresh->n, NULL);
@@ -393,7 +407,7 @@ announce(Refresh *refresh, const bson_t *doc)
 	until.value.v_datetime =
 		(Max(end, refresh->state.until) - MTS_UNIX_EPOCH) / 1000;
 	append_stale(&refresh->todo, &refresh->n, true, list);
-	append_stale(&gaps, &refresh->token, false, list);
+	append_stale(&gaps, &refresh->token, true, list);
 	ops[0].selector = mts_document_make("{_id: %v}", &refresh->name);
 	ops[0].document = push_stale(list);
 	mts_template_fields((bson_t *) ops[0].document,
@@ -401,11 +415,22 @@ announce(Refresh *refresh, const bson_t *doc)
 	ops[1].selector = select_token(refresh);
 	ops[1].document = mts_document_make("{$set: {by: %v}}", &token);
 	mts_bulk_execute(&refresh->bulk, ops, 2);
+}
+
+/* Remove from the state the stale ranges that this refresh computes. */
+static void
+take_stale(Refresh *refresh, const bson_t *doc)
+{
+	MtsRanges ignored = {0};
+	bson_t *taken = mts_document_new();
+	MtsOp op = {.kind = MTS_OP_UPDATE,
+				.selector = mts_document_make("{_id: %v}", &refresh->name)};
+
+	read_stale(refresh, doc, &ignored, taken);
 	if (bson_empty(taken))
 		return;
-	ops[0].kind = MTS_OP_UPDATE;
-	ops[0].document = mts_document_make("{$pull: {stale: {$in: %a}}}", taken);
-	mts_bulk_execute(&refresh->bulk, ops, 1);
+	op.document = mts_document_make("{$pull: {stale: {$in: %a}}}", taken);
+	mts_bulk_execute(&refresh->bulk, &op, 1);
 }
 
 /*
@@ -566,7 +591,8 @@ subtract(const MtsRollup *rollup, const MtsRanges *a, const MtsRanges *b)
 
 /* Set what is to be computed: wanted, or what is stale or new up to limit. */
 static void
-choose(Refresh *refresh, const MtsRange *wanted, MtsTime limit)
+choose(Refresh *refresh, const bson_t *doc, const MtsRange *wanted,
+	   MtsTime limit)
 {
 	const MtsRollup *rollup = refresh->rollup;
 	const MtsRollupState *state = &refresh->state;
@@ -574,7 +600,7 @@ choose(Refresh *refresh, const MtsRange *wanted, MtsTime limit)
 	MtsRange new = {state->until, Max(limit, state->until)};
 	MtsRanges within = {limit > MTS_TIME_MIN, &below};
 	MtsRanges one = {new.from < new.to, &new};
-	MtsRanges all = {0, palloc((state->stale.n + 1) * sizeof(MtsRange))};
+	MtsRanges stale = {0}, all;
 
 	if (wanted)
 	{
@@ -583,7 +609,11 @@ choose(Refresh *refresh, const MtsRange *wanted, MtsTime limit)
 		all = (MtsRanges){new.from < new.to, &new};
 	}
 	else
-		mts_ranges_unite(&state->stale, &one, &all);
+	{
+		read_stale(refresh, doc, &stale, NULL);
+		all = (MtsRanges){0, palloc((stale.n + 1) * sizeof(MtsRange))};
+		mts_ranges_unite(&stale, &one, &all);
+	}
 	refresh->todo.items = palloc((all.n + 1) * sizeof(MtsRange));
 	mts_ranges_intersect(&all, &within, &refresh->todo);
 }
@@ -675,10 +705,12 @@ refresh_rollup(Oid relid, const MtsRange *wanted)
 	make_statements(&refresh);
 	doc = read_document(&refresh);
 	mts_rollup_parse_state(rollup, doc, &refresh.state);
-	choose(&refresh, wanted, limit);
+	choose(&refresh, doc, wanted, limit);
+	if (refresh.todo.n > 0)
+		announce(&refresh);
+	take_stale(&refresh, doc);
 	if (refresh.todo.n == 0)
 		return refresh.state.until;
-	announce(&refresh, doc);
 	wait_for_writers(rollup->points);
 	if (rollup->source != rollup->points)
 		wait_for_writers(rollup->source);

@@ -384,6 +384,7 @@ static const struct
 	{"rollup_interval", ON_TABLE, check_rollup_interval},
 	{"rollup_zone", ON_TABLE, check_zone},
 	{"rollup_lag", ON_TABLE, check_lag},
+	{"rollup_retention", ON_TABLE, check_lag},
 	{"rollup_maintained_by", ON_TABLE, NULL,
 	 "Valid values are \"refresh\" and \"application\"."},
 	{"field", ON_COLUMN, check_path},

@@ -19,6 +19,7 @@
 #include "access/reloptions.h"
 #include "access/table.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_foreign_table.h"
 #include "utils/builtins.h"
 #include "utils/inval.h"
@@ -28,7 +29,9 @@
 #include "utils/timestamp.h"
 #include "utils/varlena.h"
 
+#include "driver/command.h"
 #include "driver/document.h"
+#include "table/known.h"
 #include "table/zone.h"
 
 /* ---- The list ----------------------------------------------------------- */
@@ -37,8 +40,9 @@
 typedef struct Declared
 {
 	Oid relid;
-	Oid source;   /* InvalidOid if there is no such table */
-	int64 length; /* of its interval, about */
+	Oid source;      /* InvalidOid if there is no such table */
+	bool is_trusted; /* it belongs to the owner of that table */
+	int64 length;    /* of its interval, about */
 } Declared;
 
 static Declared *declared = NULL; /* the coarsest first */
@@ -82,6 +86,20 @@ find_source(const char *name)
 								 : InvalidOid;
 }
 
+static Oid
+owner_of(Oid relid)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid owner = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+		ReleaseSysCache(tuple);
+	}
+	return owner;
+}
+
 static int
 compare_lengths(const void *a, const void *b)
 {
@@ -112,6 +130,8 @@ add_declared(HeapTuple tuple, TupleDesc desc)
 	added = &declared[ndeclared++];
 	added->relid = form->ftrelid;
 	added->source = find_source(source);
+	added->is_trusted = OidIsValid(added->source) &&
+						owner_of(added->source) == owner_of(added->relid);
 	added->length = mts_span_length(mts_option_span(interval), 30);
 }
 
@@ -169,6 +189,9 @@ find_declared(Oid relid)
  * mts_rollup_list
  *		Return the OIDs of the roll-ups of a table, and of those computed from
  *		these, the coarsest first.
+ *
+ * All belong to the owner of the table.  Otherwise anybody could declare a
+ * roll-up with false totals, or hinder writes by an invalid one.
  */
 List *
 mts_rollup_list(Oid source)
@@ -181,7 +204,7 @@ mts_rollup_list(Oid source)
 		const Declared *item = &declared[i];
 
 		/* a chain that is longer than the list is a circle */
-		for (int n = 0; item && n < ndeclared; n++)
+		for (int n = 0; item && item->is_trusted && n < ndeclared; n++)
 		{
 			if (item->source == source)
 			{
@@ -203,6 +226,9 @@ find_points(const Declared *item, MtsRollup *rollup)
 	rollup->source = item->source;
 	for (int n = 0; item && n < ndeclared; n++)
 	{
+		if (OidIsValid(item->source) && !item->is_trusted)
+			return "The table that option \"rollup_of\" names has another "
+				   "owner.";
 		rollup->points = item->source;
 		item = find_declared(item->source);
 	}
@@ -224,6 +250,9 @@ read_options(List *options, MtsRollup *rollup)
 	const char *interval = mts_option_get(options, "rollup_interval");
 	const char *lag = mts_option_get(options, "rollup_lag");
 	const char *by = mts_option_get(options, "rollup_maintained_by");
+	const char *retention =
+		mts_option_get(GetForeignTable(rollup->points)->options,
+					   "rollup_retention");
 
 	if (!interval)
 		return "Option \"rollup_of\" requires option \"rollup_interval\".";
@@ -236,6 +265,9 @@ read_options(List *options, MtsRollup *rollup)
 		return "Option \"rollup_zone\" is for intervals of a day or a month.";
 	if (lag)
 		rollup->lag = mts_option_span(lag);
+	rollup->drops_points = retention != NULL;
+	if (retention)
+		rollup->retention = mts_option_span(retention);
 	rollup->by_application = by && strcmp(by, "application") == 0;
 	if (table->layout.time_column < 0)
 		return "A roll-up requires a column with the time.";
@@ -475,12 +507,30 @@ mts_rollup_is_made_of(const MtsRollup *rollup, const MtsRollup *finer,
 		   mts_rollup_floor(finer, range.to) == range.to;
 }
 
+static MtsTime
+before_now(MtsSpan span)
+{
+	return GetCurrentTimestamp() - span.usecs - span.days * MTS_DAY;
+}
+
+/*
+ * mts_rollup_first_kept
+ *		The begin of the first interval whose points have not been removed
+ *		because of their age.
+ */
+MtsTime
+mts_rollup_first_kept(const MtsRollup *rollup)
+{
+	return rollup->drops_points
+			   ? mts_rollup_ceil(rollup, before_now(rollup->retention))
+			   : MTS_TIME_MIN;
+}
+
 /* mts_rollup_limit: the latest time up to which a roll-up can be complete. */
 MtsTime
 mts_rollup_limit(const MtsRollup *rollup)
 {
-	return mts_rollup_floor(rollup, GetCurrentTimestamp() - rollup->lag.usecs -
-										rollup->lag.days * MTS_DAY);
+	return mts_rollup_floor(rollup, before_now(rollup->lag));
 }
 
 /* ---- The state ---------------------------------------------------------- */
@@ -500,26 +550,23 @@ read_time(bson_iter_t *at, MtsTime *t)
 	return true;
 }
 
-/* Add a stale range, extended to whole intervals. */
-static bool
-add_stale(const MtsRollup *rollup, const bson_t *item, MtsRanges *ranges)
+/*
+ * mts_rollup_parse_range
+ *		Read a stale range of a state, extended to whole intervals; false if
+ *		it is not one.
+ */
+bool
+mts_rollup_parse_range(const MtsRollup *rollup, const bson_t *item,
+					   MtsRange *range)
 {
 	bson_iter_t from, to;
-	MtsRange range;
-	MtsRanges one = {1, &range};
-	MtsRanges both = {0, palloc((ranges->n + 1) * sizeof(MtsRange))};
 
 	if (!bson_iter_init_find(&from, item, "from") ||
 		!bson_iter_init_find(&to, item, "to") ||
-		!read_time(&from, &range.from) || !read_time(&to, &range.to))
+		!read_time(&from, &range->from) || !read_time(&to, &range->to))
 		return false;
-	range.from = mts_rollup_floor(rollup, range.from);
-	range.to = mts_rollup_ceil(rollup, range.to);
-	if (range.from < range.to)
-		mts_ranges_unite(ranges, &one, &both);
-	else
-		return true;
-	*ranges = both;
+	range->from = mts_rollup_floor(rollup, range->from);
+	range->to = mts_rollup_ceil(rollup, range->to);
 	return true;
 }
 
@@ -532,9 +579,19 @@ read_stale(const MtsRollup *rollup, bson_iter_t *array, MtsRanges *ranges)
 	if (!BSON_ITER_HOLDS_ARRAY(array) || !bson_iter_recurse(array, &item))
 		return false;
 	while (bson_iter_next(&item))
+	{
+		MtsRange range;
+		MtsRanges one = {1, &range};
+		MtsRanges both = {0, palloc((ranges->n + 1) * sizeof(MtsRange))};
+
 		if (!mts_document_view(&item, &view) ||
-			!add_stale(rollup, &view, ranges))
+			!mts_rollup_parse_range(rollup, &view, &range))
 			return false;
+		if (range.from >= range.to)
+			continue;
+		mts_ranges_unite(ranges, &one, &both);
+		*ranges = both;
+	}
 	return true;
 }
 
@@ -598,4 +655,47 @@ mts_rollup_read_state(const MtsRollup *rollup, Oid userid,
 			mts_cursor_first(mts_connection_get(table->serverid, userid),
 							 table->database, MTS_ROLLUP_STATES, &find),
 			state);
+}
+
+/*
+ * mts_rollup_try_read_state
+ *		Read the latest state of a roll-up; false if the server does not answer
+ *		soon.
+ */
+bool
+mts_rollup_try_read_state(const MtsRollup *rollup, Oid userid,
+						  MtsRollupState *state)
+{
+	const MtsTable *table = rollup->table;
+	MtsConnection *connection;
+	const bson_t *reply;
+	bson_iter_t iter, first;
+	bson_t view;
+	uint32 code;
+
+	mts_rollup_parse_state(rollup, NULL, state);
+	if (rollup->by_application)
+		state->until = mts_rollup_limit(rollup);
+	if (rollup->by_application)
+		return true;
+	if (mts_known_server_is_silent(table->serverid, userid))
+		return false;
+	connection = mts_connection_get(table->serverid, userid);
+	/* giving up an answer would break a connection with open cursors */
+	if (connection->pins > 0)
+		return false;
+	reply = mts_command_ask_soon(
+		connection, table->database,
+		mts_document_make("{find: %s, filter: {_id: %s}, limit: 1, "
+						  "singleBatch: true}",
+						  MTS_ROLLUP_STATES,
+						  mts_document_utf8(table->collection)),
+		MTS_FROM_PREFERRED, &code);
+	if (!reply)
+		mts_known_record_silence(table->serverid, userid);
+	else if (bson_iter_init(&iter, reply) &&
+			 bson_iter_find_descendant(&iter, "cursor.firstBatch.0", &first) &&
+			 mts_document_view(&first, &view))
+		mts_rollup_parse_state(rollup, &view, state);
+	return reply != NULL;
 }

@@ -34,14 +34,16 @@ typedef struct MtsRollupTotals
 /* A roll-up as its options declare it */
 typedef struct MtsRollup
 {
-	MtsTable *table;     /* the roll-up itself */
-	Oid source;          /* the table that it summarizes: points, or a finer
+	MtsTable *table;   /* the roll-up itself */
+	Oid source;        /* the table that it summarizes: points, or a finer
 						  * roll-up */
-	Oid points;          /* the table of the points */
-	MtsSpan interval;    /* of a row */
-	const char *zone;    /* whose days and months it counts */
-	MtsClock clock;      /* of the zone */
-	MtsSpan lag;         /* it is complete up to now minus this, at most */
+	Oid points;        /* the table of the points */
+	MtsSpan interval;  /* of a row */
+	const char *zone;  /* whose days and months it counts */
+	MtsClock clock;    /* of the zone */
+	MtsSpan lag;       /* it is complete up to now minus this, at most */
+	bool drops_points; /* older ones than retention may be removed */
+	MtsSpan retention;
 	bool by_application; /* which maintains it; otherwise it has a state */
 	AttrNumber npoints;  /* the column with the number of points, or 0 */
 
@@ -72,11 +74,16 @@ extern MtsTime mts_rollup_floor(const MtsRollup *rollup, MtsTime t);
 extern MtsTime mts_rollup_ceil(const MtsRollup *rollup, MtsTime t);
 extern bool mts_rollup_is_made_of(const MtsRollup *rollup,
 								  const MtsRollup *finer, MtsRange range);
+extern MtsTime mts_rollup_first_kept(const MtsRollup *rollup);
 extern MtsTime mts_rollup_limit(const MtsRollup *rollup);
+extern bool mts_rollup_parse_range(const MtsRollup *rollup, const bson_t *item,
+								   MtsRange *range);
 extern void mts_rollup_parse_state(const MtsRollup *rollup, const bson_t *doc,
 								   MtsRollupState *state);
 extern void mts_rollup_read_state(const MtsRollup *rollup, Oid userid,
 								  MtsSnapshot *snapshot, bool in_xact,
 								  MtsRollupState *state);
+extern bool mts_rollup_try_read_state(const MtsRollup *rollup, Oid userid,
+									  MtsRollupState *state);
 
 #endif /* MTS_ROLLUP_H */

@@ -39,12 +39,12 @@ sub read_yaml
 	return $yaml->[0];
 }
 
-# Expand Grafana's macros for the last day in steps of ten minutes.
+# Expand Grafana's macros, by default for the last day in steps of ten minutes.
 sub expand
 {
-	my ($sql) = @_;
-	$sql =~ s/\$__timeFilter\((\w+)\)/$1 BETWEEN now() - interval '1 day' AND now()/g;
-	$sql =~ s/\$__timeGroupAlias\((\w+), \$__interval\)/floor(extract(epoch from $1)\/600)*600 AS "time"/g;
+	my ($sql, $range, $step) = (@_, '1 day', 600);
+	$sql =~ s/\$__timeFilter\((\w+)\)/$1 BETWEEN now() - interval '$range' AND now()/g;
+	$sql =~ s/\$__timeGroupAlias\((\w+), \$__interval\)/floor(extract(epoch from $1)\/$step)*$step AS "time"/g;
 	return $sql;
 }
 
@@ -89,6 +89,20 @@ foreach my $panel (@{ $dashboard->{panels} })
 	unlike($plan, qr/^ *Filter:/m, "$title: PostgreSQL filters no rows");
 	like($plan, qr/hour: \{\$gte/, "$title: asks for a range of buckets")
 	  if $panel->{targets}[0]{rawSql} =~ /timeFilter/;
+}
+
+# The same panel, zoomed
+my ($zoomed) = grep { $_->{title} eq 'Temperature' } @{ $dashboard->{panels} };
+foreach ([ '1 year', 86400, 'readings_1d' ], [ '1 month', 3600, 'readings_1h' ])
+{
+	my ($range, $step, $rollup) = @$_;
+	my $sql = expand($zoomed->{targets}[0]{rawSql}, $range, $step);
+	my $rows = "SELECT count(*), round(sum(value)::numeric, 3) FROM ($sql) query";
+
+	like($node->safe_psql('plant', "SET ROLE $source->{user}; EXPLAIN (COSTS OFF) $sql"), qr/Roll-up: $rollup /,
+		"$range is answered by $rollup");
+	is($node->safe_psql('plant', "BEGIN ISOLATION LEVEL REPEATABLE READ; $rows; SET mongo_ts_fdw.enable_rollups = off; $rows") =~
+		  m/^(.+)\n\1$/ ? 'same' : 'other', 'same', '.. with the values of the points');
 }
 
 $node->safe_psql('postgres',

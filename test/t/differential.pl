@@ -333,6 +333,8 @@ note fetch(<<'END');
 END
 note fetch(q(SELECT count(*) || ' aggregates below joins' FROM outcome
 	WHERE plan ~ '(Join|Nested Loop).*Partial Aggregate on'));
+note fetch(q(SELECT count(*) || ' queries read roll-ups' FROM outcome
+	WHERE plan ~ 'Roll-up Query: db'));
 fetch(q(SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')));
 note sprintf('%.1f s', time() - $begin);
 done_testing();

@@ -275,20 +275,15 @@ mts_element_integer(const MtsElement *element, double limit, int64_t *n)
 bool
 mts_element_number(const MtsElement *element, double *d)
 {
-	switch (element->type)
-	{
-		case BSON_TYPE_INT32:
-			*d = mts_element_int32(element);
-			return true;
-		case BSON_TYPE_INT64:
-			*d = (double) mts_element_int64(element);
-			return true;
-		case BSON_TYPE_DOUBLE:
-			*d = mts_element_double(element);
-			return true;
-		default:
-			return false;
-	}
+	int64_t n;
+
+	if (element->type == BSON_TYPE_DOUBLE)
+		*d = mts_element_double(element);
+	else if (mts_element_integer(element, 0, &n))
+		*d = (double) n;
+	else
+		return false;
+	return true;
 }
 
 /* Write a Decimal128 to text, which has BSON_DECIMAL128_STRING bytes. */
@@ -343,21 +338,15 @@ mts_element_type_name(int type)
  * elements.
  */
 
-typedef enum TextCheck
-{
-	ANY_BYTES,
-	UTF8_ONLY
-} TextCheck;
-
 static bool value_is_well_formed(const MtsElement *element, int depth,
-								 TextCheck check);
+								 bool utf8_only);
 
 /* The size of a length in BSON */
 #define LENGTH_SIZE 4
 
 /* Code with scope is a length, a string and a document. */
 static bool
-code_is_well_formed(const MtsElement *element, int depth, TextCheck check)
+code_is_well_formed(const MtsElement *element, int depth, bool utf8_only)
 {
 	MtsElement code = {.key = "",
 					   .type = BSON_TYPE_CODE,
@@ -370,8 +359,8 @@ code_is_well_formed(const MtsElement *element, int depth, TextCheck check)
 		return false;
 	code.size = (uint32_t) size;
 	scope = mts_element_document(code.value + size, left - size);
-	return value_is_well_formed(&code, depth, check) &&
-		   value_is_well_formed(&scope, depth, check);
+	return value_is_well_formed(&code, depth, utf8_only) &&
+		   value_is_well_formed(&scope, depth, utf8_only);
 }
 
 /* Tell whether the text of a value is UTF-8. */
@@ -416,7 +405,7 @@ binary_is_well_formed(const MtsElement *element)
 }
 
 static bool
-children_are_well_formed(const MtsElement *element, int depth, TextCheck check)
+children_are_well_formed(const MtsElement *element, int depth, bool utf8_only)
 {
 	MtsElementCursor cursor;
 	MtsElement child;
@@ -426,15 +415,15 @@ children_are_well_formed(const MtsElement *element, int depth, TextCheck check)
 		!mts_element_open(&cursor, element->value, element->size))
 		return false;
 	while ((next = mts_element_next(&cursor, &child)) == MTS_NEXT_OK)
-		if (!value_is_well_formed(&child, depth - 1, check))
+		if (!value_is_well_formed(&child, depth - 1, utf8_only))
 			return false;
 	return next == MTS_NEXT_END;
 }
 
 static bool
-value_is_well_formed(const MtsElement *element, int depth, TextCheck check)
+value_is_well_formed(const MtsElement *element, int depth, bool utf8_only)
 {
-	if (check == UTF8_ONLY &&
+	if (utf8_only &&
 		(!bson_utf8_validate(element->key, element->key_len, false) ||
 		 !is_utf8(element)))
 		return false;
@@ -442,9 +431,9 @@ value_is_well_formed(const MtsElement *element, int depth, TextCheck check)
 	{
 		case BSON_TYPE_DOCUMENT:
 		case BSON_TYPE_ARRAY:
-			return children_are_well_formed(element, depth, check);
+			return children_are_well_formed(element, depth, utf8_only);
 		case BSON_TYPE_CODEWSCOPE:
-			return code_is_well_formed(element, depth, check);
+			return code_is_well_formed(element, depth, utf8_only);
 		case BSON_TYPE_BOOL:
 			return element->value[0] <= 1;
 		case BSON_TYPE_BINARY:
@@ -462,7 +451,7 @@ value_is_well_formed(const MtsElement *element, int depth, TextCheck check)
 bool
 mts_element_is_well_formed(const MtsElement *element, int depth)
 {
-	return value_is_well_formed(element, depth, ANY_BYTES);
+	return value_is_well_formed(element, depth, false);
 }
 
 /*
@@ -474,5 +463,5 @@ mts_element_is_well_formed(const MtsElement *element, int depth)
 bool
 mts_element_is_valid(const MtsElement *element, int depth)
 {
-	return value_is_well_formed(element, depth, UTF8_ONLY);
+	return value_is_well_formed(element, depth, true);
 }

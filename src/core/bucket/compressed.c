@@ -70,15 +70,6 @@ open_column(MtsElementCursor *cursor, const MtsElement *binary)
 	return *cursor->end == 0;
 }
 
-/* Read a literal. */
-static bool
-read_literal(MtsElementCursor *cursor, int depth, MtsElement *value)
-{
-	return mts_element_next(cursor, value) == MTS_NEXT_OK &&
-		   value->key_len == 0 &&
-		   mts_element_is_well_formed(value, MTS_MAX_DEPTH - depth);
-}
-
 /* ---- Streams ----------------------------------------------------------- */
 
 /* Begin a stream with a value, which may be none. */
@@ -92,6 +83,20 @@ start_stream(MtsStream *stream, const MtsElement *value)
 	stream->at = stream->end = NULL;
 	stream->step = (MtsWide){0, 0};
 	memset(&stream->block, 0, sizeof(stream->block));
+}
+
+/* Begin the literal at the cursor, which is the next entry. */
+static bool
+start_literal(MtsStream *stream, MtsElementCursor *cursor)
+{
+	MtsElement literal;
+
+	if (mts_element_next(cursor, &literal) != MTS_NEXT_OK ||
+		literal.key_len != 0 ||
+		!mts_element_is_well_formed(&literal, MTS_MAX_DEPTH - stream->depth))
+		return false;
+	start_stream(stream, &literal);
+	return true;
 }
 
 /* Begin the run at the cursor, which continues the one before. */
@@ -110,6 +115,19 @@ start_run(MtsStream *stream, MtsElementCursor *cursor)
 	stream->at = cursor->at;
 	stream->end = cursor->at += size;
 	return true;
+}
+
+/*
+ * Begin the item at the cursor, if it belongs to a stream.  False if it is
+ * malformed.
+ */
+static bool
+start_item(MtsStream *stream, MtsElementCursor *cursor, Item *item)
+{
+	*item = item_at(cursor);
+	return *item == LITERAL ? start_literal(stream, cursor)
+		   : *item == RUN   ? start_run(stream, cursor)
+							: true;
 }
 
 /* Apply the current delta of a stream; false if it leads to no value. */
@@ -143,24 +161,15 @@ is_used_up(const MtsStream *stream)
 static MtsNext
 next_entry(MtsElementCursor *cursor, MtsStream *stream)
 {
-	MtsElement literal;
+	Item item;
 
 	if (is_used_up(stream))
-		switch (item_at(cursor))
-		{
-			case SECTION:
-			case END:
-				return MTS_NEXT_END;
-			case LITERAL:
-				if (!read_literal(cursor, stream->depth, &literal))
-					return MTS_NEXT_CORRUPT;
-				start_stream(stream, &literal);
-				return MTS_NEXT_OK;
-			case RUN:
-				if (!start_run(stream, cursor))
-					return MTS_NEXT_CORRUPT;
-				break;
-		}
+	{
+		if (!start_item(stream, cursor, &item))
+			return MTS_NEXT_CORRUPT;
+		if (item != RUN)
+			return item == LITERAL ? MTS_NEXT_OK : MTS_NEXT_END;
+	}
 	if (stream->block.left == 0)
 	{
 		if (!mts_simple8b_open(&stream->block, stream->at))
@@ -515,14 +524,14 @@ clear_words(MtsWords *words, int from)
 	return true;
 }
 
-/* Append the run at the cursor. */
+/* Append the values of a run. */
 static bool
-append_run(MtsStream *stream, MtsElementCursor *cursor, MtsWords *words)
+append_run(MtsStream *stream, MtsWords *words)
 {
 	int64_t *word = words->words + words->n;
 	const int64_t *end;
 
-	if (!start_run(stream, cursor) || !read_images(stream, words))
+	if (!read_images(stream, words))
 		return false;
 	end = words->words + words->n;
 	if (stream->last.type == 0 || stream->last.type == BSON_TYPE_NULL)
@@ -537,28 +546,15 @@ append_run(MtsStream *stream, MtsElementCursor *cursor, MtsWords *words)
 	return mts_image_store(stream->image, 0, &stream->last, stream->bytes);
 }
 
-/* Append the literal at the cursor. */
+/* Append a literal, a value of the only type or a null. */
 static bool
-append_literal(MtsStream *stream, MtsElementCursor *cursor, MtsWords *words)
+append_literal(const MtsElement *literal, MtsWords *words)
 {
-	MtsElement literal;
-	bool is_null;
-
-	if (!read_literal(cursor, 0, &literal) || words->n == words->room)
+	if (words->n == words->room ||
+		(words->type != 0 && literal->type != words->type &&
+		 literal->type != BSON_TYPE_NULL))
 		return false;
-	is_null = literal.type == BSON_TYPE_NULL;
-	if (mts_words_size(literal.type) < 0 ||
-		(!is_null && words->type != 0 && words->type != literal.type))
-		return false;
-	if (!is_null)
-		words->type = literal.type;
-	words->has_missing |= is_null;
-	words->missing[words->n] = is_null;
-	words->words[words->n++] =
-		is_null ? 0
-				: mts_words_get(literal.value, mts_words_size(literal.type));
-	start_stream(stream, &literal);
-	return true;
+	return mts_words_set(words, words->n++, literal);
 }
 
 /*
@@ -573,26 +569,18 @@ bool
 mts_compressed_read(const MtsElement *binary, MtsWords *words)
 {
 	MtsElementCursor cursor;
-	MtsStream stream;
+	MtsStream stream = {.depth = 0};
+	Item item;
 
 	mts_words_clear(words);
 	start_stream(&stream, &no_value);
 	if (!open_column(&cursor, binary))
 		return false;
 	while (cursor.at < cursor.end)
-		switch (item_at(&cursor))
-		{
-			case RUN:
-				if (!append_run(&stream, &cursor, words))
-					return false;
-				break;
-			case LITERAL:
-				if (!append_literal(&stream, &cursor, words))
-					return false;
-				break;
-			case SECTION:
-			case END:
-				return false;
-		}
+		if (!start_item(&stream, &cursor, &item) || item == SECTION ||
+			item == END ||
+			!(item == RUN ? append_run(&stream, words)
+						  : append_literal(&stream.last, words)))
+			return false;
 	return true;
 }

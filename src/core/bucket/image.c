@@ -50,15 +50,6 @@ mts_image_has_steps(uint8_t type)
 
 /* ---- Numbers as bytes -------------------------------------------------- */
 
-static uint64_t
-get_uint64(const uint8_t *bytes)
-{
-	uint64_t n;
-
-	memcpy(&n, bytes, sizeof(n));
-	return BSON_UINT64_FROM_LE(n);
-}
-
 static void
 put_uint64(uint8_t *bytes, uint64_t n)
 {
@@ -76,7 +67,10 @@ put_uint32(uint8_t *bytes, uint32_t n)
 static MtsWide
 get_wide(const uint8_t *bytes)
 {
-	return (MtsWide){get_uint64(bytes), get_uint64(bytes + 8)};
+	uint64_t n[2];
+
+	memcpy(n, bytes, sizeof(n));
+	return (MtsWide){BSON_UINT64_FROM_LE(n[0]), BSON_UINT64_FROM_LE(n[1])};
 }
 
 static void

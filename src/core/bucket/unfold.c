@@ -135,18 +135,6 @@ check_version(MtsUnfold *unfold)
 	return false;
 }
 
-static MtsTime
-later(MtsTime a, MtsTime b)
-{
-	return a > b ? a : b;
-}
-
-static MtsTime
-earlier(MtsTime a, MtsTime b)
-{
-	return a < b ? a : b;
-}
-
 /*
  * mts_unfold_start
  *		Begin with a bucket, whose bytes must stay until its last point.
@@ -192,8 +180,8 @@ mts_unfold_start(MtsUnfold *unfold, const uint8_t *bucket, size_t size)
 		 (layout->last.is_set &&
 		  !decode_field(unfold, &layout->last, &unfold->last))))
 		return false;
-	unfold->earliest = later(unfold->start, unfold->first);
-	unfold->latest = earlier(unfold->end - 1, unfold->last);
+	unfold->earliest = BSON_MAX(unfold->start, unfold->first);
+	unfold->latest = BSON_MIN(unfold->end - 1, unfold->last);
 
 	for (int i = 0; !unfold->headers_only && i < layout->ncontainers; i++)
 	{

@@ -380,14 +380,6 @@ mts_layout_build(MtsLayout *layout, MtsError *error)
 	return true;
 }
 
-/* The approximate length of a span, in microseconds */
-static double
-length_of(MtsSpan span)
-{
-	return span.usecs + span.days * (double) MTS_DAY +
-		   span.months * 30.0 * MTS_DAY;
-}
-
 /*
  * mts_layout_capacity
  *		Return the number of points in a full bucket, or 0 if the layout does
@@ -396,7 +388,7 @@ length_of(MtsSpan span)
 double
 mts_layout_capacity(const MtsLayout *layout)
 {
-	double span = length_of(layout->span);
+	double span = (double) mts_span_length(layout->span, 30);
 
 	if (layout->nslots == 0)
 		return 1;
@@ -404,7 +396,7 @@ mts_layout_capacity(const MtsLayout *layout)
 		return layout->max_points;
 	for (int i = layout->nslots - 1; i >= 0; i--)
 	{
-		double unit = length_of(layout->slots[i]->unit);
+		double unit = (double) mts_span_length(layout->slots[i]->unit, 30);
 
 		if (unit > 0 && span > 0)
 			return BSON_MAX(span / unit, 1);

@@ -352,15 +352,18 @@ too_fine(const char *text, size_t len, const char *what, MtsError *error)
 	return MTS_DECODED_INVALID;
 }
 
-/* Decode a number whose unit is finer than a microsecond. */
+/* Decode an integer; what is finer than a microsecond is refused or cut. */
 static MtsDecoded
-from_fine(MtsFormatKind kind, int64_t n, bool truncate, MtsTime *t,
-		  MtsError *error)
+from_integer(MtsFormatKind kind, int64_t n, bool truncate, MtsTime *t,
+			 MtsError *error)
 {
+	int64_t scale = scale_of(kind);
 	int64_t fineness = fineness_of(kind);
 	int64_t usecs = n / fineness - (n % fineness < 0);
 	char number[24];
 
+	if (scale > 0)
+		return from_unix(n, scale, t, error);
 	if (n % fineness != 0 && !truncate)
 	{
 		size_t len = snprintf(number, sizeof(number), "%" PRId64, n);
@@ -383,16 +386,6 @@ round_to_int64(double d, int64_t *n)
 		return false;
 	*n = (int64_t) d;
 	return true;
-}
-
-static MtsDecoded
-from_integer(MtsFormatKind kind, int64_t n, bool truncate, MtsTime *t,
-			 MtsError *error)
-{
-	int64_t scale = scale_of(kind);
-
-	return scale > 0 ? from_unix(n, scale, t, error)
-					 : from_fine(kind, n, truncate, t, error);
 }
 
 /*
@@ -1054,101 +1047,71 @@ mts_format_key_unit(const MtsFormat *format)
 
 /* ---- Bounds ------------------------------------------------------------ */
 
-/* Append {$gte: from, $lt: to}, or $eq if only one date lies between. */
-static void
-append_date_bounds(MtsRange range, bson_t *ops)
+typedef enum Bound
 {
-	int64_t from = unix_ceil(range.from, 1000);
-	int64_t to = unix_ceil(range.to, 1000);
-
-	if (range.from != MTS_TIME_MIN && from + 1 == to)
-		bson_append_date_time(ops, "$eq", -1, from);
-	else
-	{
-		if (range.from != MTS_TIME_MIN)
-			bson_append_date_time(ops, "$gte", -1, from);
-		if (range.to != MTS_TIME_MAX)
-			bson_append_date_time(ops, "$lt", -1, to);
-	}
-}
+	LOWER,
+	UPPER
+} Bound;
 
 /*
- * Append the bounds of a number.  A double is rounded to the nearest
- * microsecond, so one that lies half a microsecond below the range may belong
- * to it: the bounds are whole numbers outside of the range.
+ * Append a bound of a number.  A double is rounded to the nearest microsecond,
+ * so one that lies half a microsecond below the range may belong to it: the
+ * bounds are whole numbers outside of the range.
  */
 static void
-append_number_bounds(const MtsFormat *format, MtsRange range, bson_t *ops)
+append_number_bound(const MtsFormat *format, MtsTime t, Bound bound,
+					bson_t *ops)
 {
 	int64_t scale = scale_of(format->kind);
 	int64_t n;
 
-	if (scale > 0)
-	{
-		if (range.from != MTS_TIME_MIN)
-			bson_append_int64(ops, "$gt", -1,
-							  unix_floor(range.from - 1, scale));
-		if (range.to != MTS_TIME_MAX)
-			bson_append_int64(ops, "$lt", -1, unix_ceil(range.to, scale));
-		return;
-	}
-	if (range.from != MTS_TIME_MIN &&
-		fine_number(format->kind, range.from, &n))
-		bson_append_int64(ops, "$gte", -1, n);
-	if (range.to != MTS_TIME_MAX && fine_number(format->kind, range.to, &n))
-		bson_append_int64(ops, "$lt", -1, n);
+	if (scale > 0 && bound == LOWER)
+		bson_append_int64(ops, "$gt", -1, unix_floor(t - 1, scale));
+	else if (scale > 0)
+		bson_append_int64(ops, "$lt", -1, unix_ceil(t, scale));
+	else if (fine_number(format->kind, t, &n))
+		bson_append_int64(ops, bound == LOWER ? "$gte" : "$lt", -1, n);
 }
 
-/* Append the bounds of the text of an epoch, which sorts as time. */
+/*
+ * Append a bound of the text of an epoch, which sorts as time.  All stored
+ * times are after or before a time with other digits.
+ */
 static void
-append_digit_bounds(const MtsFormat *format, MtsRange range, bson_t *ops)
+append_digit_bound(const MtsFormat *format, MtsTime t, const char *op,
+				   bson_t *ops)
 {
 	int64_t scale = scale_of(format->kind);
-	MtsTime last = scale > 0 ? scale - 1 : 0; /* to round up to the unit */
 	char text[MTS_MAX_TIME_TEXT];
 
-	/* all stored times are after or before a time with other digits */
-	if (range.from != MTS_TIME_MIN && range.from <= MTS_TIME_MAX - last &&
-		write_digits(format, range.from + last, text))
-		bson_append_utf8(ops, "$gte", -1, text, -1);
-	if (range.to <= MTS_TIME_MAX - last && range.to != MTS_TIME_MAX &&
-		write_digits(format, range.to + last, text))
-		bson_append_utf8(ops, "$lt", -1, text, -1);
+	/* round up to the unit */
+	if (!__builtin_add_overflow(t, scale > 0 ? scale - 1 : 0, &t) &&
+		write_digits(format, t, text))
+		bson_append_utf8(ops, op, -1, text, -1);
 }
 
-/* Append a bound of text that begins with a day, the one of a time in UTC. */
+/*
+ * Append a bound of text with an offset from UTC.  The text begins with the
+ * local day, which is at most a day away from that in UTC.
+ */
 static void
-append_day_bound(bson_t *ops, const char *op, MtsTime t)
+append_iso8601_bound(MtsTime t, Bound bound, bson_t *ops)
 {
 	char text[MTS_MAX_TIME_TEXT];
 	bson_value_t unused;
 	MtsError error;
 
-	if (encode_iso8601(t, &unused, text, &error))
-		bson_append_utf8(ops, op, -1, text, strlen("YYYY-MM-DD"));
-}
-
-/*
- * Append the bounds of text with an offset from UTC.  The text begins with the
- * local day, which is at most a day away from that in UTC.
- */
-static void
-append_iso8601_bounds(MtsRange range, bson_t *ops)
-{
-	MtsTime t;
-
-	if (range.from != MTS_TIME_MIN &&
-		!__builtin_sub_overflow(range.from, MTS_DAY, &t))
-		append_day_bound(ops, "$gte", t);
-	if (range.to != MTS_TIME_MAX &&
-		!__builtin_add_overflow(range.to, 2 * MTS_DAY, &t))
-		append_day_bound(ops, "$lt", t);
+	if (!__builtin_add_overflow(t, bound == LOWER ? -MTS_DAY : 2 * MTS_DAY,
+								&t) &&
+		encode_iso8601(t, &unused, text, &error))
+		bson_append_utf8(ops, bound == LOWER ? "$gte" : "$lt", -1, text,
+						 strlen("YYYY-MM-DD"));
 }
 
 /* Append a bound of an ObjectId or BSON timestamp by its seconds. */
 static void
-append_seconds_bound(MtsFormatKind kind, bson_t *ops, const char *op,
-					 MtsTime t)
+append_seconds_bound(MtsFormatKind kind, MtsTime t, const char *op,
+					 bson_t *ops)
 {
 	int64_t seconds = unix_ceil(t, MTS_SECOND);
 	bson_oid_t oid = {{0}};
@@ -1164,12 +1127,6 @@ append_seconds_bound(MtsFormatKind kind, bson_t *ops, const char *op,
 		oid.bytes[i] = (uint8_t) (seconds >> (24 - 8 * i));
 	bson_append_oid(ops, op, -1, &oid);
 }
-
-typedef enum Bound
-{
-	LOWER,
-	UPPER
-} Bound;
 
 /*
  * Append a bound of a text that sorts as time.  Nothing if the text of t is
@@ -1205,6 +1162,39 @@ append_text_bound(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 		bson_append_utf8(ops, op, -1, text, -1);
 }
 
+/* Append a bound of a range, unless stored times have none. */
+static void
+append_bound(const MtsFormat *format, const MtsClock *clock, MtsTime t,
+			 Bound bound, bson_t *ops)
+{
+	const char *op = bound == LOWER ? "$gte" : "$lt";
+
+	switch (format->kind)
+	{
+		case MTS_FORMAT_DATE:
+			bson_append_date_time(ops, op, -1, unix_ceil(t, 1000));
+			break;
+		case MTS_FORMAT_OID:
+		case MTS_FORMAT_TIMESTAMP:
+			append_seconds_bound(format->kind, t, op, ops);
+			break;
+		case MTS_FORMAT_ISO8601:
+			append_iso8601_bound(t, bound, ops);
+			break;
+		case MTS_FORMAT_TEXT:
+			if (format->sorted)
+				append_text_bound(format, clock, t, bound, ops);
+			break;
+		case MTS_FORMAT_OFFSET:
+			break;
+		default:
+			if (format->ndigits > 0)
+				append_digit_bound(format, t, op, ops);
+			else
+				append_number_bound(format, t, bound, ops);
+	}
+}
+
 /*
  * mts_format_bounds
  *		Append the operators that admit every stored time of a range.
@@ -1216,35 +1206,20 @@ void
 mts_format_bounds(const MtsFormat *format, const MtsClock *clock,
 				  MtsRange range, bson_t *ops)
 {
-	switch (format->kind)
+	bool has_from = range.from != MTS_TIME_MIN;
+	int64_t only = unix_ceil(range.from, 1000);
+
+	/* only one date lies between the bounds */
+	if (format->kind == MTS_FORMAT_DATE && has_from &&
+		only + 1 == unix_ceil(range.to, 1000))
 	{
-		case MTS_FORMAT_DATE:
-			append_date_bounds(range, ops);
-			break;
-		case MTS_FORMAT_OID:
-		case MTS_FORMAT_TIMESTAMP:
-			if (range.from != MTS_TIME_MIN)
-				append_seconds_bound(format->kind, ops, "$gte", range.from);
-			if (range.to != MTS_TIME_MAX)
-				append_seconds_bound(format->kind, ops, "$lt", range.to);
-			break;
-		case MTS_FORMAT_ISO8601:
-			append_iso8601_bounds(range, ops);
-			break;
-		case MTS_FORMAT_TEXT:
-			if (!format->sorted)
-				break;
-			append_text_bound(format, clock, range.from, LOWER, ops);
-			append_text_bound(format, clock, range.to, UPPER, ops);
-			break;
-		case MTS_FORMAT_OFFSET:
-			break;
-		default:
-			if (format->ndigits > 0)
-				append_digit_bounds(format, range, ops);
-			else
-				append_number_bounds(format, range, ops);
+		bson_append_date_time(ops, "$eq", -1, only);
+		return;
 	}
+	if (has_from)
+		append_bound(format, clock, range.from, LOWER, ops);
+	if (range.to != MTS_TIME_MAX)
+		append_bound(format, clock, range.to, UPPER, ops);
 }
 
 /* Append the texts of the times of a range; false if they are too many. */

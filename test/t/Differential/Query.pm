@@ -66,6 +66,9 @@ sub settings
 	  || ($q->{kind} eq 'star' && !$is_parallel);
 	# rows that are joined seem expensive
 	push @settings, 'cpu_tuple_cost=1' if $q->{kind} eq 'star' && chance(0.5);
+	# points seem expensive, but not the rows of their roll-ups
+	push @settings, 'cpu_tuple_cost=1'
+	  if $q->{kind} eq 'groups' && $q->{layout}{rollups} && chance(0.7);
 	push @settings, off(0.15, map { "enable_$_" }
 		qw(sort hashagg incremental_sort)) if $q->{kind} ne 'rows';
 	# sorting so few rows is cheap

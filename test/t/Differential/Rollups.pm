@@ -2,7 +2,8 @@
 #
 # A roll-up has the true totals of the intervals that its state says to be
 # complete, and false ones of all others.  So a query differs if it uses a row
-# that it must not use, or reads points that a row has answered.
+# that it must not use, or reads points that a row has answered.  One layout's
+# roll-ups are made and refreshed by the extension, between random writes.
 
 package Differential::Rollups;
 
@@ -103,10 +104,25 @@ sub rolled_day
 	return with_rollups($layout, $n);
 }
 
+# Points that are written after their roll-ups were refreshed
+sub rolled_written
+{
+	my $layout = new_layout(
+		rolled_written => [ 'timestamptz', "field 'm'" ],
+		columns => [ [@key],
+			[ 'value', 'float8', "field 'v.{second}'", \@value_pool ] ]);
+
+	fill_slots($layout, span => MINUTE, step => SECOND, doubles => 1,
+		starts => [ starts(MINUTE, 4) ], points => 5,
+		head => dated_head('m'), path => sub { ('v', $_[0]) });
+	$layout->{is_written} = 1;
+	return with_rollups($layout, 3);
+}
+
 # All of these layouts, freshly filled
 sub rollup_layouts
 {
-	return (rolled_minute('rolled_minute', 3), rolled_minute('rolled_once', 1),
+	return (rolled_written(), rolled_minute('rolled_minute', 3), rolled_minute('rolled_once', 1),
 		rolled_hour('rolled_hour', 2, 'int4'),
 		rolled_hour('rolled_bigint', 3, 'int8'), rolled_day('rolled_day', 2));
 }
@@ -206,12 +222,65 @@ sub fill_rollup
 END
 }
 
+# A refresh, of all or of a range
+sub refresh
+{
+	my ($layout, $name) = @_;
+	my ($from, $to) = sort { $a <=> $b } some_time($layout), some_time($layout);
+	my @range = map { sql_timestamptz($_) } $from, $to;
+
+	return "SELECT mongo_ts_refresh_rollup('f.$name'"
+	  . pick('', ", NULL, $range[1]", ", $range[0], $range[1]") . ");\n";
+}
+
+# A write to the points, on both sides
+sub write_points
+{
+	my ($layout) = @_;
+	my $from = pick(@{ $layout->{edges} });
+	my $to = $from + pick(SECOND, MINUTE, HOUR, DAY);
+	my $where = 'WHERE ts >= ' . sql_timestamptz($from) . ' AND ts < '
+	  . sql_timestamptz($to) . pick('', " AND type = 'memory_used'");
+	my $sql = pick("DELETE FROM side.$layout->{name} $where",
+		"UPDATE side.$layout->{name} SET value = value + 1 $where",
+		"INSERT INTO side.$layout->{name} VALUES ("
+		  . sql_timestamptz($from + between(1, 50) * 7 * SECOND)
+		  . ", 'new" . between(1, 1000) . "', " . between(0, 99) . ')');
+
+	return map { $sql =~ s/side\./$_./r . ";\n" } qw(f l);
+}
+
+# Make roll-ups by the extension's functions, and write points after they are
+# refreshed.
+sub fill_and_write
+{
+	my ($layout) = @_;
+	my @names;
+	my $sql = '';
+
+	foreach my $rollup (@{ $layout->{rollups} })
+	{
+		my ($interval, $zone) = @$rollup;
+		push @names, "$layout->{name}_r" . (@names + 1);
+		$sql .= "SELECT mongo_ts_create_rollup('f.$layout->{name}', "
+		  . "'$interval', '$names[-1]', zone => '$zone', lag => '0');\n"
+		  . refresh($layout, $names[-1]);
+	}
+	foreach (1 .. 12)
+	{
+		$sql .= join '', write_points($layout);
+		$sql .= refresh($layout, pick(@names)) if chance(0.3);
+	}
+	return $sql;
+}
+
 # The SQL that makes the roll-ups of a layout
 sub fill_rollups
 {
 	my ($layout) = @_;
 	my $n = 0;
 
+	return fill_and_write($layout) if $layout->{is_written};
 	return join '', map { fill_rollup($layout, "$layout->{name}_r" . ++$n, @$_) }
 	  @{ $layout->{rollups} // [] };
 }

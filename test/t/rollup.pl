@@ -1,0 +1,267 @@
+# Proves that what the state of a roll-up says is complete is what the points give, while
+# sessions write points, refresh the roll-up at once, are ended, and the server is killed; on a
+# standalone server and on a replica set.
+#
+# SEED repeats the order of the statements, and DURATION says for how many seconds they go on.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use MongoTS::Node;
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+skip_without_mongod();
+
+my $seconds = $ENV{DURATION} // 12;
+my $seed = $ENV{SEED} // int time;
+
+srand($seed);
+note "SEED=$seed";
+
+my $set = set_start(1);
+my %uri = (standalone => fault_uri(), set => set_uri($set));
+my %kill = (
+	standalone => sub { fault_kill(); fault_restart() },
+	set => sub { set_kill($set, 1); set_restart($set, 1); set_await($set) });
+my @nodes = map { new_node($_, uri => undef) } qw(one two);
+
+# ---- Tables -----------------------------------------------------------------
+
+# Points of ten days, and roll-ups of hours and of days
+sub make_tables
+{
+	my ($kind) = @_;
+
+	$nodes[0]->safe_psql('postgres', <<"END");
+		CREATE SCHEMA $kind;
+		SET search_path = $kind, public;
+		SELECT mongo_ts_command('$kind', '{"dropDatabase": 1}');
+		CREATE FOREIGN TABLE points (ts timestamptz OPTIONS (field 'hour'), k text, v float8 OPTIONS (field 'm.{minute}'))
+			SERVER $kind OPTIONS (database 'mts_rollup');
+		SELECT mongo_ts_create_index('points');
+		SELECT mongo_ts_create_rollup('points', '1 hour', 'hours', lag => '0');
+		SELECT mongo_ts_create_rollup('hours', '1 day', 'days', lag => '0');
+		CREATE VIEW state AS
+			SELECT d->>'_id' AS name, (d#>>'{until,\$date}')::timestamptz AS until,
+				coalesce((SELECT range_agg(tstzrange((s#>>'{from,\$date}')::timestamptz, (s#>>'{to,\$date}')::timestamptz))
+					FROM jsonb_array_elements(d->'stale') s), '{}') AS stale
+			  FROM mongo_ts_find('$kind', 'mongo_ts_rollups') d WHERE d ? 'until';
+		-- an expression, so that no roll-up answers it
+		CREATE VIEW expected AS
+			SELECT name, date_trunc(width, ts, 'UTC') AS ts, k, count(*) AS points, count(v + 0) AS n, sum(v + 0) AS sum,
+				min(v + 0) AS min, max(v + 0) AS max
+			  FROM points, (VALUES ('hours', 'hour'), ('days', 'day')) w (name, width) GROUP BY 1, 2, 3;
+		CREATE VIEW found AS
+			SELECT 'hours' AS name, ts, k, points, v_count AS n, v_sum AS sum, v_min AS min, v_max AS max, interval '1 hour' AS width FROM hours
+			UNION ALL SELECT 'days', *, '1 day' FROM days;
+		CREATE VIEW compared AS
+			SELECT name, ts, k, (e.points, e.n, e.sum, e.min, e.max) IS DISTINCT FROM (f.points, f.n, f.sum, f.min, f.max) AS is_wrong,
+				ts + CASE name WHEN 'hours' THEN interval '1 hour' ELSE '1 day' END > until
+				OR stale && tstzrange(ts, ts + CASE name WHEN 'hours' THEN interval '1 hour' ELSE '1 day' END) AS is_open
+			  FROM expected e FULL JOIN found f USING (name, ts, k) JOIN state USING (name);
+		INSERT INTO points SELECT '2024-02-25'::timestamptz + i * interval '7 minutes', 'k' || i % 3, i % 50 FROM generate_series(1, 2000) i;
+END
+	return;
+}
+
+# Check that the complete intervals of a kind of server are right.
+sub check
+{
+	my ($kind, $name) = @_;
+
+	is($nodes[0]->safe_psql('postgres', "SELECT string_agg(DISTINCT name || ' ' || ts || ' ' || k, ', ') FROM $kind.compared
+		WHERE is_wrong AND NOT is_open"), '', "$kind: $name");
+	return;
+}
+
+# Check that all is complete and right after a refresh.
+sub check_all
+{
+	my ($kind, $name) = @_;
+
+	$nodes[0]->safe_psql('postgres', "SELECT mongo_ts_refresh_rollup('$kind.days')");
+	is($nodes[0]->safe_psql('postgres', "SELECT count(*) > 100, count(*) FILTER (WHERE is_wrong OR is_open) FROM $kind.compared"),
+		't|0', "$kind: $name");
+	return;
+}
+
+# ---- Statements -------------------------------------------------------------
+
+# A time of the ten days in some steps, in SQL
+sub a_time
+{
+	my ($step) = @_;
+
+	return sprintf("('2024-02-25Z'::timestamptz + %d * interval '%s')", rand(10 * 86400) / { '1 minute' => 60, '1 hour' => 3600 }->{$step}, $step);
+}
+
+sub a_write
+{
+	my $begin = a_time('1 hour');
+	my $range = sprintf("ts >= $begin AND ts < $begin + interval '%d minutes'", 1 + rand 300);
+	my $insert = sprintf("INSERT INTO points SELECT %s + i * interval '%d minutes', 'k' || i %% %d, %d + i FROM generate_series(1, %d) i",
+		a_time('1 minute'), 1 + rand 90, 1 + rand 4, rand 100, 1 + rand 60);
+	my @writes = ($insert, $insert, "UPDATE points SET v = v + 1 WHERE $range", "DELETE FROM points WHERE $range",
+		"DELETE FROM points WHERE $range AND k = 'k1'", "UPDATE points SET ts = ts + interval '3 days' WHERE $range AND k = 'k2'",
+		"BEGIN; $insert; " . (rand 2 < 1 ? 'COMMIT' : 'ROLLBACK'),
+		"BEGIN; $insert; SAVEPOINT s; DELETE FROM points WHERE $range; ROLLBACK TO s; SELECT pg_sleep(0.05); COMMIT");
+
+	return $writes[ rand @writes ];
+}
+
+sub a_refresh
+{
+	my ($from, $to) = map { a_time('1 hour') } 1 .. 2;
+	my @refreshes = ("'days'", "'days'", "'hours'", "'hours', $from", "'days', $from, $to");
+
+	return "SELECT mongo_ts_refresh_rollup($refreshes[ rand @refreshes ])";
+}
+
+# A query that roll-ups answer, and one that they do not, of one moment
+sub a_query
+{
+	my $columns = "date_trunc('" . (qw(hour day month))[ rand 3 ] . "', ts, 'UTC') AS t, k, count(*) AS points";
+
+	return "SELECT 'wrong: ' || string_agg((a, b)::text, ', ')
+		FROM (SELECT $columns, sum(v) AS s, min(v) AS low FROM points GROUP BY 1, 2) a
+		FULL JOIN (SELECT $columns, sum(v + 0) AS s, min(v + 0) AS low FROM points GROUP BY 1, 2) b USING (t, k)
+		WHERE a IS DISTINCT FROM b";
+}
+
+# Start a session whose statements are of one kind.
+sub start
+{
+	my ($session, $kind, $statement) = @_;
+
+	$session->{session} = session_start($nodes[0]);
+	$session->{statement} = $statement;
+	session_query($session->{session}, "SET search_path = $kind, public; SET client_min_messages = error");
+	session_send($session->{session}, $statement->());
+	return $session;
+}
+
+# Note the errors of a session that has answered, and whether it has ended.
+sub finish
+{
+	my ($session, $errors) = @_;
+	my ($out, $err) = eval { session_wait($session->{session}) };
+	my ($state) = ($err //= 'ERROR:  lost: ') =~ m/(?:ERROR|FATAL):  (\w+): /;
+
+	push @{ $session->{wrong} }, $1 if ($out // '') =~ m/^(wrong: .*)/m;
+	$errors->{$state}++ if defined $state;
+	return 1 if $err =~ m/57P01|lost|server closed the connection/;
+	session_query($session->{session}, 'ROLLBACK') if defined $state;
+	return 0;
+}
+
+# Wait until no session works.
+sub quiesce
+{
+	my ($kind, $sessions, $errors) = @_;
+
+	foreach my $session (@$sessions)
+	{
+		next unless finish($session, $errors);
+		eval { session_end($session->{session}) };
+		start($session, $kind, $session->{statement});
+		finish($session, $errors);
+	}
+	return;
+}
+
+# ---- Everything at once -----------------------------------------------------
+
+foreach my $kind (qw(standalone set))
+{
+	my (%errors, %done);
+	my $end = time + $seconds;
+	my ($next_check, $next_kill) = (time + 2, time + 5);
+
+	create_server($_, $kind, $uri{$kind}, "database 'mts_rollup'") foreach @nodes;
+	make_tables($kind);
+	my @statements = (\&a_write, \&a_refresh, \&a_query);
+	# a standalone server has no snapshots
+	my @sessions = map { start({ kind => $_ }, $kind, $statements[$_]) } 0, 0, 1, 1, $kind eq 'set' ? 2 : ();
+	my $plan = $nodes[0]->safe_psql('postgres', "SET search_path = $kind, public; EXPLAIN " . a_query());
+
+	like($plan, qr/Roll-up: /, "$kind: a query uses roll-ups");
+
+	while (time < $end)
+	{
+		foreach my $session (@sessions)
+		{
+			my $has_ended = !eval { $session->{session}{psql}->pump_nb; 1 } || !$session->{session}{psql}->pumpable;
+
+			next unless $has_ended || session_has_answered($session->{session});
+			$done{ $session->{kind} }++;
+			if (finish($session, \%errors))
+			{
+				eval { session_end($session->{session}) };
+				start($session, $kind, $session->{statement});
+			}
+			else
+			{
+				session_send($session->{session}, $session->{statement}->());
+			}
+		}
+		sleep(0.002);
+		# a refresh ends anywhere
+		eval { $nodes[0]->safe_psql('postgres', "SELECT pg_terminate_backend($sessions[ 2 + rand 2 ]{session}{pid})"); 1 }
+		  and $done{terminated}++
+		  if rand 60 < 1;
+		if (time > $next_kill)
+		{
+			$kill{$kind}->();
+			$done{killed}++;
+			$next_kill = time + 4 + rand 4;
+		}
+		next if time < $next_check;
+		quiesce($kind, \@sessions, \%errors);
+		check($kind, 'what is complete is right');
+		session_send($_->{session}, $_->{statement}->()) foreach @sessions;
+		$next_check = time + 1 + rand 2;
+	}
+	quiesce($kind, \@sessions, \%errors);
+	check($kind, '.. at the end');
+	check_all($kind, 'all is right after a refresh');
+	session_end($_->{session}) foreach @sessions;
+	is(join("\n", map { @{ $_->{wrong} // [] } } @sessions), '', "$kind: a query beside a refresh sees one moment") if $kind eq 'set';
+	cmp_ok($done{0}, '>', 20, "$done{0} writes, $done{1} refreshes, " . ($done{2} // 0) . " queries, $done{terminated} ended, $done{killed} crashes");
+	note 'errors: ', join(', ', map { "$_ $errors{$_}" } sort keys %errors);
+}
+
+# ---- Two PostgreSQL servers -------------------------------------------------
+
+foreach my $kind (qw(standalone set))
+{
+	my @sessions = map { session_start($_) } @nodes;
+	my ($tables) = PostgreSQL::Test::Utils::run_command([ $nodes[0]->installed_command('pg_dump'), '--schema', $kind,
+		'--table', "$kind.*", '-d', $nodes[0]->connstr('postgres') ]);
+	my %errors;
+
+	$nodes[1]->safe_psql('postgres', "CREATE SCHEMA $kind");
+	$nodes[1]->safe_psql('postgres', $tables);
+	for my $round (1 .. 8)
+	{
+		$nodes[0]->psql('postgres', "SET search_path = $kind, public; " . a_write(), stderr => \my $ignored) for 1 .. 3;
+		session_send($_, "SELECT mongo_ts_refresh_rollup('$kind.days', '2024-02-20')") foreach @sessions;
+		foreach my $session (@sessions)
+		{
+			my ($state) = (session_wait($session))[1] =~ m/ERROR:  (\w+): /;
+
+			$errors{ $state // 'none' }++;
+		}
+		check($kind, 'two PostgreSQL servers refresh at once') if $round == 8;
+	}
+	check_all($kind, '.. and all is right after another refresh');
+	is(join(' ', grep { !m/^(?:none|40001)$/ } keys %errors), '', '.. without another error than 40001');
+	note join(', ', map { "$_ $errors{$_}" } sort keys %errors);
+	session_end($_) foreach @sessions;
+}
+
+$_->stop foreach @nodes;
+done_testing();
