@@ -58,7 +58,7 @@ add_read_only(const MtsImport *import, const MtsInferred *table,
 	const char *reason =
 		table->readonly ? mts_import_text(table->readonly)
 		: is_in_id
-			? "An INSERT writes the whole _id, of the columns' fields in the columns' order, and samples do not show that each _id has these fields in this order."
+			? "An INSERT would write an _id with just the declared fields, in the order of the columns, and nothing proves that every _id is like that."
 			: NULL;
 
 	if (table->message[0] || detail->len > 0)
@@ -190,7 +190,7 @@ report_table(const MtsImport *import, const MtsInferred *table,
 				: is_rolling
 					? "other collections have such a name with another date"
 				: is_refused ? "the table is read-only"
-							 : "a name is changed"),
+							 : "a name is already taken"),
 		 detail.len > 0 ? errdetail("%s", detail.data) : 0,
 		 hint.len > 0 ? errhint("%s", hint.data) : 0));
 }

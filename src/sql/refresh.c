@@ -438,7 +438,7 @@ take_stale(Refresh *refresh, const bson_t *doc)
  * none begins before it ends.
  */
 static void
-check_token(Refresh *refresh, MtsRange range)
+check_token(Refresh *refresh, MtsRange range, bool in_xact)
 {
 	MtsBulk bulk = refresh->bulk;
 	bson_value_t token = {.value_type = BSON_TYPE_OID};
@@ -448,8 +448,7 @@ check_token(Refresh *refresh, MtsRange range)
 
 	token.value.v_oid = refresh->token;
 	mts_template_fields((bson_t *) op.selector, "{by: %v}", &token);
-	bulk.joins_xact = mts_table_joins_xact(refresh->rollup->table);
-	bulk.is_atomic = bulk.joins_xact;
+	bulk.joins_xact = bulk.is_atomic = in_xact;
 	mts_bulk_execute(&bulk, &op, 1);
 	if (bulk.affected == 0)
 		yield_to_other(refresh, range);
@@ -475,13 +474,14 @@ compute(Refresh *refresh, MtsRange range)
 				 errdetail(
 					 "Its intervals do not consist of whole intervals of "
 					 "the finer roll-up.")));
+	/* the transaction begins here, so it reads what it will write */
+	check_token(refresh, range, is_own);
 	SPI_connect();
 	/* nothing has been written at or after the former watermark */
 	if (range.from < refresh->state.until ||
 		refresh->state.until == MTS_TIME_MIN)
 		execute(refresh->delete, range);
 	execute(refresh->insert, range);
-	check_token(refresh, range);
 	if (is_own)
 		mts_xact_commit(connection);
 	SPI_finish();
@@ -714,6 +714,11 @@ refresh_rollup(Oid relid, const MtsRange *wanted)
 	wait_for_writers(rollup->points);
 	if (rollup->source != rollup->points)
 		wait_for_writers(rollup->source);
+	/* a read sees all that was there at the session's last write */
+	check_token(&refresh,
+				(MtsRange){refresh.todo.items[0].from,
+						   refresh.todo.items[refresh.todo.n - 1].to},
+				false);
 	if (refresh.finer)
 		leave_out_unready(&refresh);
 	compute_all(&refresh);

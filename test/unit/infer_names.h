@@ -34,30 +34,21 @@
 	 "'t': T(2024-01-01T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'res': 'hour', 't': "
 	 "T(2024-01-02T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}",
 	 "res minute: time t time, res text, v double field v.{minute}; -- documents with different \"res\" "
-	 "have different times, and are in several tables: This one has 2 of the 4 sampled documents. The "
+	 "have different units, and are in several tables: This one has 2 of the 4 sampled documents. The "
 	 "keys of \"v\" are taken as minutes of an hour. Only 3 of the 60 minutes occur in the sampled "
 	 "documents. / If the keys of \"v\" are seconds of a minute / If the keys of \"v\" are names / If "
 	 "each document is a row || res hour: time t time, res text, v double field v.{hour}; -- documents "
-	 "with different \"res\" have different times, and are in several tables: This one has 2 of the 4 "
+	 "with different \"res\" have different units, and are in several tables: This one has 2 of the 4 "
 	 "sampled documents. The keys of \"v\" are taken as hours of a day. Only 3 of the 24 hours occur in "
 	 "the sampled documents. / If the keys of \"v\" are names / If each document is a row"},
 	{"two resolutions, and a document that is of neither",
-	 "{'res': 'minute', 't': T(2024-01-01T01:00:00), 'v': {'0': 1, '30': 2, '59': 3}}, {'res': "
-	 "'minute', 't': T(2024-01-01T02:00:00), 'v': {'0': 1, '30': 2, '59': 3}}, {'res': 'minute', "
-	 "'t': T(2024-01-01T03:00:00), 'v': {'0': 1, '30': 2, '59': 3}}, {'res': 'minute', 't': "
-	 "T(2024-01-01T04:00:00), 'v': {'0': 1, '30': 2, '59': 3}}, {'res': 'minute', 't': "
-	 "T(2024-01-01T05:00:00), 'v': {'0': 1, '30': 2, '59': 3}}, {'res': 'hour', 't': "
-	 "T(2024-01-01T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'res': 'hour', 't': "
-	 "T(2024-01-02T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'res': 'hour', 't': "
-	 "T(2024-01-03T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'res': 'hour', 't': "
-	 "T(2024-01-04T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'res': 'hour', 't': "
-	 "T(2024-01-05T00:00:00), 'v': {'0': 1, '12': 2, '23': 3}}, {'t': T(2024-01-07T00:00:00), 'v': "
-	 "{'0': 1, '12': 2, '23': 3}}",
+	 "(5 1h: {res: 'minute', t: @, v: {0: $, 30: $, 59: $}}) (5 1d: {res: 'hour', t: @, v: {0: $, 12: "
+	 "$, 23: $}}) (1 1d: {t: @, v: {0: $, 12: $, 23: $}})",
 	 "res minute: time t time, res text, v double field v.{minute}; -- documents with different \"res\" "
-	 "have different times, and are in several tables: This one has 5 of the 11 sampled documents. The "
+	 "have different units, and are in several tables: This one has 5 of the 11 sampled documents. The "
 	 "keys of \"v\" are taken as minutes of an hour. Only 3 of the 60 minutes occur in the sampled "
 	 "documents. / If the keys of \"v\" are names / If each document is a row || res hour: time t time, "
-	 "res text, v double field v.{hour}; -- documents with different \"res\" have different times, and "
+	 "res text, v double field v.{hour}; -- documents with different \"res\" have different units, and "
 	 "are in several tables: This one has 5 of the 11 sampled documents. The keys of \"v\" are taken as "
 	 "hours of a day. Only 3 of the 24 hours occur in the sampled documents. / If the keys of \"v\" are "
 	 "names / If each document is a row"},
@@ -133,17 +124,7 @@
 	 "are taken as names, in column \"v_key\": Nothing shows that they count a unit of time. / If "
 	 "each document is a row"},
 	{"steps of five minutes below two subdocuments",
-	 "{'ts': T(2024-01-01T00:00:00), 'v': {'0': {'a': {'m': {'0': 1, '1': 1, '2': 1, '3': 1, '4': "
-	 "1, '5': 1, '6': 1, '7': 1, '8': 1, '9': 1, '10': 1, '11': 1}}}, '1': {'a': {'m': {'0': "
-	 "1}}}, '2': {'a': {'m': {'0': 1}}}, '3': {'a': {'m': {'0': 1}}}, '4': {'a': {'m': {'0': "
-	 "1}}}, '5': {'a': {'m': {'0': 1}}}, '6': {'a': {'m': {'0': 1}}}, '7': {'a': {'m': {'0': "
-	 "1}}}, '8': {'a': {'m': {'0': 1}}}, '9': {'a': {'m': {'0': 1}}}, '10': {'a': {'m': {'0': "
-	 "1}}}, '11': {'a': {'m': {'0': 1}}}, '12': {'a': {'m': {'0': 1}}}, '13': {'a': {'m': {'0': "
-	 "1}}}, '14': {'a': {'m': {'0': 1}}}, '15': {'a': {'m': {'0': 1}}}, '16': {'a': {'m': {'0': "
-	 "1}}}, '17': {'a': {'m': {'0': 1}}}, '18': {'a': {'m': {'0': 1}}}, '19': {'a': {'m': {'0': "
-	 "1}}}, '20': {'a': {'m': {'0': 1}}}, '21': {'a': {'m': {'0': 1}}}, '22': {'a': {'m': {'0': "
-	 "1}}}, '23': {'a': {'m': {'0': 1}}}}}, {'ts': T(2024-01-02T00:00:00), 'v': {'0': {'a': {'m': "
-	 "{'0': 1}}}}}",
+	 "(1 1d: {ts: @, v: {0: {a: {m: {(=0..11: %k: $)}}}, (=1..23: %k: {a: {m: {0: $}}})}})",
 	 "time ts time, v_a_m double field v.{hour}.a.m.{5 minutes}; -- the keys of \"v.*.a.m\" are taken as "
 	 "steps of 5 minutes in hours of a day: Only their number shows it. / If the keys of \"v.*.a.m\" are "
 	 "steps of 5 seconds in minutes of an hour / If the keys of \"v.*.a.m\" are hours of a day, with "
@@ -179,22 +160,7 @@
 	 "double "
 	 "field v[].h, i double field v[].i; bucket day span 1 day"},
 	{"6: status codes inside of hours",
-	 "{'ts': T(2024-01-01T00:00:00), 'n': {'0': {'200': 1, '404': 2}, '1': {'200': 1, '404': 2}, "
-	 "'2': {'200': 1, '404': 2}, '3': {'200': 1, '404': 2}, '4': {'200': 1, '404': 2}, '5': "
-	 "{'200': 1, '404': 2}, '6': {'200': 1, '404': 2}, '7': {'200': 1, '404': 2}, '8': {'200': 1, "
-	 "'404': 2}, '9': {'200': 1, '404': 2}, '10': {'200': 1, '404': 2}, '11': {'200': 1, '404': "
-	 "2}, '12': {'200': 1, '404': 2}, '13': {'200': 1, '404': 2}, '14': {'200': 1, '404': 2}, "
-	 "'15': {'200': 1, '404': 2}, '16': {'200': 1, '404': 2}, '17': {'200': 1, '404': 2}, '18': "
-	 "{'200': 1, '404': 2}, '19': {'200': 1, '404': 2}, '20': {'200': 1, '404': 2}, '21': {'200': "
-	 "1, '404': 2}, '22': {'200': 1, '404': 2}, '23': {'200': 1, '404': 2}}}, {'ts': "
-	 "T(2024-01-02T00:00:00), 'n': {'0': {'200': 1, '404': 2}, '1': {'200': 1, '404': 2}, '2': "
-	 "{'200': 1, '404': 2}, '3': {'200': 1, '404': 2}, '4': {'200': 1, '404': 2}, '5': {'200': 1, "
-	 "'404': 2}, '6': {'200': 1, '404': 2}, '7': {'200': 1, '404': 2}, '8': {'200': 1, '404': 2}, "
-	 "'9': {'200': 1, '404': 2}, '10': {'200': 1, '404': 2}, '11': {'200': 1, '404': 2}, '12': "
-	 "{'200': 1, '404': 2}, '13': {'200': 1, '404': 2}, '14': {'200': 1, '404': 2}, '15': {'200': "
-	 "1, '404': 2}, '16': {'200': 1, '404': 2}, '17': {'200': 1, '404': 2}, '18': {'200': 1, "
-	 "'404': 2}, '19': {'200': 1, '404': 2}, '20': {'200': 1, '404': 2}, '21': {'200': 1, '404': "
-	 "2}, '22': {'200': 1, '404': 2}, '23': {'200': 1, '404': 2}}}",
+	 "(2 1d: {ts: @, n: {(=0..23: %k: {200: $, 404: $})}})",
 	 "time ts time, slot n_key int, n double field n.{hour}.{n_key}; -- the keys under the hours of \"n\" "
 	 "are taken as names, in column \"n_key\": Nothing shows that they count a unit of time. / If each "
 	 "document is a row"},
@@ -235,32 +201,6 @@
 	 "time ts time, machine text field m.machine, attribute hall int field m.hall, attribute vendor "
 	 "text field m.vendor, v double;", "ts", "m"},
 	{"a text that differs in each document, beside the series",
-	 "{'sensor': 's1', 'hour': T(2024-03-04T08:00:00), 'etag': 'x10', 'v': [{'t': "
-	 "T(2024-03-04T08:03:07), 'x': 0.5}]}, {'sensor': 's2', 'hour': T(2024-03-04T08:00:00), "
-	 "'etag': 'x20', 'v': [{'t': T(2024-03-04T08:06:07), 'x': 0.5}]}, {'sensor': 's1', 'hour': "
-	 "T(2024-03-04T09:00:00), 'etag': 'x11', 'v': [{'t': T(2024-03-04T09:00:07), 'x': 1.5}]}, "
-	 "{'sensor': 's2', 'hour': T(2024-03-04T09:00:00), 'etag': 'x21', 'v': [{'t': "
-	 "T(2024-03-04T09:03:07), 'x': 1.5}]}, {'sensor': 's1', 'hour': T(2024-03-04T10:00:00), "
-	 "'etag': 'x12', 'v': [{'t': T(2024-03-04T10:07:07), 'x': 2.5}]}, {'sensor': 's2', 'hour': "
-	 "T(2024-03-04T10:00:00), 'etag': 'x22', 'v': [{'t': T(2024-03-04T10:00:07), 'x': 2.5}]}, "
-	 "{'sensor': 's1', 'hour': T(2024-03-04T11:00:00), 'etag': 'x13', 'v': [{'t': "
-	 "T(2024-03-04T11:04:07), 'x': 3.5}]}, {'sensor': 's2', 'hour': T(2024-03-04T11:00:00), "
-	 "'etag': 'x23', 'v': [{'t': T(2024-03-04T11:07:07), 'x': 3.5}]}, {'sensor': 's1', 'hour': "
-	 "T(2024-03-04T12:00:00), 'etag': 'x14', 'v': [{'t': T(2024-03-04T12:01:07), 'x': 4.5}]}, "
-	 "{'sensor': 's2', 'hour': T(2024-03-04T12:00:00), 'etag': 'x24', 'v': [{'t': "
-	 "T(2024-03-04T12:04:07), 'x': 4.5}]}, {'sensor': 's1', 'hour': T(2024-03-04T13:00:00), "
-	 "'etag': 'x15', 'v': [{'t': T(2024-03-04T13:08:07), 'x': 5.5}]}, {'sensor': 's2', 'hour': "
-	 "T(2024-03-04T13:00:00), 'etag': 'x25', 'v': [{'t': T(2024-03-04T13:01:07), 'x': 5.5}]}, "
-	 "{'sensor': 's1', 'hour': T(2024-03-04T14:00:00), 'etag': 'x16', 'v': [{'t': "
-	 "T(2024-03-04T14:05:07), 'x': 6.5}]}, {'sensor': 's2', 'hour': T(2024-03-04T14:00:00), "
-	 "'etag': 'x26', 'v': [{'t': T(2024-03-04T14:08:07), 'x': 6.5}]}, {'sensor': 's1', 'hour': "
-	 "T(2024-03-04T15:00:00), 'etag': 'x17', 'v': [{'t': T(2024-03-04T15:02:07), 'x': 7.5}]}, "
-	 "{'sensor': 's2', 'hour': T(2024-03-04T15:00:00), 'etag': 'x27', 'v': [{'t': "
-	 "T(2024-03-04T15:05:07), 'x': 7.5}]}, {'sensor': 's1', 'hour': T(2024-03-04T16:00:00), "
-	 "'etag': 'x18', 'v': [{'t': T(2024-03-04T16:09:07), 'x': 8.5}]}, {'sensor': 's2', 'hour': "
-	 "T(2024-03-04T16:00:00), 'etag': 'x28', 'v': [{'t': T(2024-03-04T16:02:07), 'x': 8.5}]}, "
-	 "{'sensor': 's1', 'hour': T(2024-03-04T17:00:00), 'etag': 'x19', 'v': [{'t': "
-	 "T(2024-03-04T17:06:07), 'x': 9.5}]}, {'sensor': 's2', 'hour': T(2024-03-04T17:00:00), "
-	 "'etag': 'x29', 'v': [{'t': T(2024-03-04T17:09:07), 'x': 9.5}]}",
+	 "(12 1h: (=s1 s2: {sensor: '%k', hour: @, etag: 'x%i', v: [(* ~40m: {t: @, x: ~})]}))",
 	 "time t time field v[].t, sensor text, attribute etag text, x double field v[].x; bucket hour "
 	 "span 1 hour"},

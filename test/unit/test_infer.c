@@ -7,6 +7,7 @@
  * with their types, options, remarks after "--", and alternatives after "/".
  */
 #include "bucket.h"
+#include "collection.h"
 #include "inferred.h"
 
 #define MAX_SAMPLES 64
@@ -132,7 +133,7 @@ read_samples(const char *json, MtsSample *samples, bson_t **holder)
 typedef struct Case
 {
 	const char *name;
-	const char *json;
+	const char *json; /* documents, or a template of collection.h */
 	const char *want;
 	const char *time; /* set for a native time-series collection */
 	const char *meta;
@@ -147,7 +148,7 @@ static const Case cases[] = {
 
 /* Expand the abbreviations of a case. */
 static const char *
-expand(const char *json)
+expand_dates(const char *json)
 {
 	static char text[16384];
 	size_t len = 0;
@@ -168,26 +169,48 @@ expand(const char *json)
 	return text;
 }
 
+/* Infer the tables of a case.  Returns their number. */
+static int
+infer_case(const Case *c, MtsInferred *tables)
+{
+	static Collection collection;
+	static bson_t *holder;
+	static MtsSample samples[MAX_SAMPLES];
+	int n;
+
+	if (holder)
+		bson_destroy(holder);
+	holder = NULL;
+	collection_free(&collection);
+	if (c->json[0] == '(')
+	{
+		MtsClock clock = table_clock(NULL);
+
+		collection_make(&collection, c->json, table_time(2024, 1, 1, 0, 0, 0),
+						&clock);
+		return infer(collection.samples, collection.ndocs, c->time, c->meta,
+					 tables);
+	}
+	n = read_samples(expand_dates(c->json), samples, &holder);
+	return infer(samples, n, c->time, c->meta, tables);
+}
+
 static void
 test_cases(void)
 {
-	MtsSample samples[MAX_SAMPLES];
 	MtsInferred tables[MTS_INFER_TABLES];
-	bson_t *holder;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 	{
-		int n = read_samples(expand(cases[i].json), samples, &holder);
+		int n = infer_case(&cases[i], tables);
 		char got[8192] = "";
 
-		n = infer(samples, n, cases[i].time, cases[i].meta, tables);
 		for (int j = 0; j < n; j++)
 		{
 			strcat(got, j > 0 ? " || " : "");
 			strcat(got, show(&tables[j]));
 		}
 		is_text(got, cases[i].want, cases[i].name);
-		bson_destroy(holder);
 		free_all();
 	}
 }
@@ -316,7 +339,7 @@ test_many_places(void)
 	for (int i = 1; i < 60; i++)
 		at += sprintf(at, ", '%d': 1", i);
 	sprintf(at, "}}");
-	(void) read_samples(expand(json), &sample, &holder);
+	(void) read_samples(expand_dates(json), &sample, &holder);
 	infer(&sample, 1, NULL, NULL, tables);
 	ok(strncmp(show(tables), "time ts time", 12) == 0 &&
 		   strstr(show(tables), "v double field v.{second}") != NULL,

@@ -546,13 +546,9 @@ mts_walk_next(MtsWalk *walk, MtsElement *element)
 {
 	MtsUnfolded result;
 
-	do
-	{
-		result = mts_walk_next_level(walk);
-		if (result == MTS_POINT)
-			result = mts_walk_next_in_level(walk, element);
-		else
-			break;
-	} while (result == MTS_DONE);
+	/* a level without another point is left */
+	while ((result = mts_walk_next_level(walk)) == MTS_POINT &&
+		   (result = mts_walk_next_in_level(walk, element)) == MTS_DONE)
+		continue;
 	return result;
 }

@@ -296,15 +296,18 @@ are_finer(const MtsInfer *infer)
 {
 	const MtsInferred *table = infer->result;
 	const MtsTimeField *bucket = infer->reading.bucket;
+	bool are_whole = !bucket || mts_time_field_fits(infer, bucket->node,
+													bucket->format, false);
 
 	for (int i = 0; i < table->ncolumns; i++)
-		if (table->columns[i].role == MTS_ROLE_TIME &&
-			table->columns[i].node > 0 &&
-			mts_time_field_is_finer(infer, table->columns[i].node,
-									table->columns[i].format))
-			return true;
-	return bucket &&
-		   mts_time_field_is_finer(infer, bucket->node, bucket->format);
+	{
+		const MtsInferColumn *column = &table->columns[i];
+
+		are_whole &=
+			column->role != MTS_ROLE_TIME || column->node <= 0 ||
+			mts_time_field_fits(infer, column->node, column->format, false);
+	}
+	return !are_whole && infer->nsamples > 0;
 }
 
 /* mts_declare_table: declare the table of the reading */
@@ -358,7 +361,7 @@ declare_whole(MtsInfer *infer)
 	infer->details = infer->reading;
 	infer->reading = (MtsReading){.span = MTS_NO_UNIT, .time_node = -1};
 	infer->nothers = 0;
-	*result = (MtsInferred){.value = kept.value, .nsamples = kept.nsamples};
+	*result = (MtsInferred){.value = kept.value};
 	strcpy(result->group, kept.group);
 	memset(infer->is_declared, 0, infer->survey.nnodes * sizeof(bool));
 	mts_declare_table(infer);

@@ -23,40 +23,6 @@
 #define MIN_COMMON 100
 #define RARE 50
 
-/* Fields that a remark names */
-typedef struct Names
-{
-	char text[256];
-	int n;
-	const char *separator; /* ", " if it is NULL */
-} Names;
-
-static void BSON_GNUC_PRINTF(2, 3)
-	add_name(Names *names, const char *format, ...)
-{
-	size_t len = strlen(names->text);
-	va_list args;
-
-	if (names->n++ > 3)
-		return;
-	len +=
-		(size_t) snprintf(names->text + len, sizeof(names->text) - len, "%s",
-						  names->n == 1      ? ""
-						  : names->separator ? names->separator
-											 : ", ");
-	if (names->n > 3 || len + 110 > sizeof(names->text))
-	{
-		snprintf(names->text + len, sizeof(names->text) - len, "...");
-		names->n = 4;
-		return;
-	}
-	va_start(args, format);
-	vsnprintf(names->text + len, sizeof(names->text) - len, format, args);
-	va_end(args);
-}
-
-/* ---- Alternatives ------------------------------------------------------- */
-
 /* Append to a text that has room for size bytes, which may cut it. */
 static void BSON_GNUC_PRINTF(3, 4)
 	add_text(char *text, size_t size, const char *format, ...)
@@ -68,6 +34,34 @@ static void BSON_GNUC_PRINTF(3, 4)
 	vsnprintf(text + len, size - len, format, args);
 	va_end(args);
 }
+
+/* Fields that a remark names, as many as it has room for */
+typedef struct Names
+{
+	char text[512];
+	int n;
+	const char *separator; /* ", " if it is NULL */
+} Names;
+
+#define MAX_NAMES 4
+
+static void BSON_GNUC_PRINTF(2, 3)
+	add_name(Names *names, const char *format, ...)
+{
+	const char *separator = names->separator ? names->separator : ", ";
+	char name[120];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(name, sizeof(name), format, args);
+	va_end(args);
+	if (names->n++ <= MAX_NAMES)
+		add_text(names->text, sizeof(names->text), "%s%s",
+				 names->n > 1 ? separator : "",
+				 names->n > MAX_NAMES ? "..." : name);
+}
+
+/* ---- Alternatives ------------------------------------------------------- */
 
 /* Append several of a unit: "minutes" or "steps of 15 minutes". */
 static void
@@ -252,75 +246,29 @@ is_forced(const MtsInfer *infer)
 		   strncmp(reading->time_format, "offset:", 7) != 0;
 }
 
-/* The number of different values of two digits in the times of a field */
-static int
-count_digits(const MtsInfer *infer, int node, size_t place, int *greatest)
-{
-	MtsSurveyScan scan = mts_survey_scan(&infer->survey, node, MTS_ALL);
-	bool seen[100] = {false};
-	int n = 0;
-	size_t len;
-
-	*greatest = 0;
-	while (mts_survey_next(&scan))
-		if (scan.element.type == BSON_TYPE_UTF8)
-		{
-			const char *text = mts_element_text(&scan.element, &len);
-			int value = (text[place] - '0') * 10 + text[place + 1] - '0';
-
-			*greatest = value > *greatest ? value : *greatest;
-			n += !seen[value];
-			seen[value] = true;
-		}
-	return n;
-}
-
 /*
- * Whether a time's dates could also have the day before the month: the days
- * are few, and the months many.  Writes that format.
+ * The declared time by the format with the day before the month, or NULL: it
+ * must fit, and its times be closer together than those that do not all begin
+ * a month.
  */
-static bool
-find_swapped(const MtsInfer *infer, const MtsInferColumn *time, char *other)
+static const MtsTimeField *
+find_swapped(MtsInfer *infer)
 {
-	const char *month = strstr(time->format, "MM");
-	int months, days, greatest;
-	size_t place;
-
-	if (time->role != MTS_ROLE_TIME || time->node <= 0 ||
-		strncmp(time->format, "text:YYYY", 9) != 0 || !month ||
-		month[-1] == 'M' || !(strncmp(month + 3, "DD", 2) == 0))
-		return false;
-	place = (size_t) (month - time->format) - 5;
-	months = count_digits(infer, time->node, place, &greatest);
-	days = count_digits(infer, time->node, place + 3, &greatest);
-	strcpy(other, time->format);
-	memcpy(other + (month - time->format), "DD", 2);
-	memcpy(other + (month - time->format) + 3, "MM", 2);
-	return months > days && greatest > 1 &&
-		   mts_time_field_fits(infer, time->node, other);
-}
-
-/* Add the declaration with the day before the month, if that is possible. */
-static void
-add_swapped(MtsInfer *infer)
-{
-	const MtsTimeField *time = find_time(infer);
-	MtsReading other = infer->reading;
+	const MtsTimeField *time = find_time(infer), *other;
+	const char *month = time ? strstr(time->format, "MM") : NULL;
 	char format[MTS_INFER_FORMAT];
-	int i = 0;
 
-	while (i < infer->result->ncolumns &&
-		   !find_swapped(infer, &infer->result->columns[i], format))
-		i++;
-	if (i == infer->result->ncolumns)
-		return;
-	if (time)
-		other.bucket = mts_time_field_change(infer, time, format);
-	else
-		strcpy(other.time_format, format);
-	add_alternative(infer, &other, "If \"%s\" is a time of pattern %s",
-					mts_remark_label(infer, infer->result->columns[i].node),
-					format + 5);
+	if (!month || strncmp(time->format, "text:YYYY", 9) != 0 ||
+		month[-1] == 'M' || strncmp(month + 3, "DD", 2) != 0 ||
+		mts_time_field_begins(infer, time, mts_unit_find((MtsSpan){1, 0, 0})))
+		return NULL;
+	strcpy(format, time->format);
+	memcpy(format + (month - time->format), "DD", 2);
+	memcpy(format + (month - time->format) + 3, "MM", 2);
+	if (!mts_time_field_fits(infer, time->node, format, true))
+		return NULL;
+	other = mts_time_field_change(infer, time, format);
+	return other->gap < time->gap ? other : NULL;
 }
 
 /*
@@ -360,7 +308,12 @@ mts_doubt_list_alternatives(MtsInfer *infer)
 			add_alternative(infer, &other, "If \"%s\" is the time",
 							mts_remark_label(infer, other.bucket->node));
 	}
-	add_swapped(infer);
+	other = *reading;
+	other.bucket = find_swapped(infer);
+	if (other.bucket)
+		add_alternative(infer, &other, "If \"%s\" is a time of pattern %s",
+						mts_remark_label(infer, other.bucket->node),
+						other.bucket->format + 5);
 	if (reading->ncontainers == 0 || is_forced(infer))
 		return;
 	other = *reading;
@@ -449,19 +402,14 @@ remark_zone(MtsInfer *infer)
 static void
 remark_swapped(MtsInfer *infer)
 {
-	char other[MTS_INFER_FORMAT];
+	const MtsTimeField *other = find_swapped(infer);
 
-	for (int i = 0; i < infer->result->ncolumns; i++)
-	{
-		const MtsInferColumn *time = &infer->result->columns[i];
-
-		if (find_swapped(infer, time, other))
-			mts_remark(
-				infer,
-				"\"%s\" is taken as a time of pattern %s\nThe pattern could also be %s, as no day after the 12th was sampled.",
-				mts_remark_label(infer, time->node), time->format + 5,
-				other + 5);
-	}
+	if (other)
+		mts_remark(
+			infer,
+			"\"%s\" is taken as a time of pattern %s\nThe pattern could also be %s, as no day after the 12th was sampled.",
+			mts_remark_label(infer, other->node), find_time(infer)->format + 5,
+			other->format + 5);
 }
 
 /* The alternative that the samples show as well as the reading, or NULL */

@@ -217,10 +217,9 @@ declare_group(MtsInfer *infer, const Groups *groups, int g, int node,
 	group->result = table;
 	(void) mts_remark_dotted(infer, node, table->group);
 	table->value = groups->values[g];
-	table->nsamples = group->nsamples;
 	mts_remark(
 		group,
-		"documents with different \"%s\" have different times, and are in several tables\nThis one has %d of the %d sampled documents.",
+		"documents with different \"%s\" have different units, and are in several tables\nThis one has %d of the %d sampled documents.",
 		mts_remark_label(infer, node), group->nsamples, infer->nsamples);
 	mts_declare(group);
 }

@@ -91,7 +91,6 @@ struct MtsInferred
 	char required[MTS_MAX_PATH]; /* dotted field that only buckets have */
 	char group[MTS_MAX_PATH]; /* dotted field whose value selects documents */
 	MtsElement value;         /* that value, in a sample */
-	int nsamples;             /* that have it */
 	/* what the table assumes: a clause, and sentences; empty if nothing */
 	char message[MTS_INFER_REMARK];
 	char detail[4 * MTS_INFER_REMARK];

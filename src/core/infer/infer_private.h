@@ -162,10 +162,8 @@ extern int mts_unit_count(void);
 /* time_field.c */
 extern bool mts_time_field_is_number(const char *format);
 extern bool mts_time_field_has_zone(const char *format);
-extern bool mts_time_field_is_finer(const MtsInfer *infer, int node,
-									const char *format);
 extern bool mts_time_field_fits(const MtsInfer *infer, int node,
-								const char *format);
+								const char *format, bool truncate);
 extern void mts_time_field_write(const MtsInfer *infer, int node,
 								 const char *format, char *typed);
 extern bool mts_time_field_epoch(double least, double greatest, char *format);

@@ -58,9 +58,14 @@ mts_time_field_has_zone(const char *format)
 			strchr(format, '+') || mts_time_field_is_number(format));
 }
 
-/* Whether a node holds only times of this format */
-static bool
-fits(const MtsInfer *infer, int node, const char *format, bool truncate)
+/*
+ * mts_time_field_fits
+ *		Whether a node holds only times of this format, which are whole
+ *		microseconds or truncated to them.
+ */
+bool
+mts_time_field_fits(const MtsInfer *infer, int node, const char *format,
+					bool truncate)
 {
 	bool has_times = false;
 	MtsSurveyScan scan = mts_survey_scan(&infer->survey, node, MTS_ALL);
@@ -81,27 +86,6 @@ fits(const MtsInfer *infer, int node, const char *format, bool truncate)
 		has_times |= decoded == MTS_DECODED;
 	}
 	return has_times;
-}
-
-/*
- * mts_time_field_fits
- *		Whether a node holds only times of this format.
- */
-bool
-mts_time_field_fits(const MtsInfer *infer, int node, const char *format)
-{
-	return fits(infer, node, format, true);
-}
-
-/*
- * mts_time_field_is_finer
- *		Whether some of the times at a node are not whole microseconds.
- */
-bool
-mts_time_field_is_finer(const MtsInfer *infer, int node, const char *format)
-{
-	return fits(infer, node, format, true) &&
-		   !fits(infer, node, format, false);
 }
 
 /*
@@ -158,7 +142,7 @@ find_digits(const MtsInfer *infer, int node, double least, char *format)
 		!mts_time_field_pattern(text, true, pattern))
 		return false;
 	snprintf(format, MTS_INFER_FORMAT, "number:%s", pattern + 5);
-	return mts_time_field_fits(infer, node, format);
+	return mts_time_field_fits(infer, node, format, true);
 }
 
 /* Whether a number has the digits of a date without a century: yymmddHHMM */
@@ -215,7 +199,7 @@ find_number(const MtsInfer *infer, int node, char *format)
 		return false;
 	if (is_text)
 		memcpy(format, "text:", 5);
-	return mts_time_field_fits(infer, node, format);
+	return mts_time_field_fits(infer, node, format, true);
 }
 
 /*
@@ -294,10 +278,11 @@ find_pattern(const MtsInfer *infer, int node, char *format)
 	snprintf(text, sizeof(text), "%s", mts_element_text(&scan.element, &len));
 	return len < sizeof(text) &&
 		   ((mts_time_field_pattern(text, true, format) &&
-			 mts_time_field_fits(infer, node, format)) ||
+			 mts_time_field_fits(infer, node, format, true)) ||
 			(mts_time_field_pattern(text, false, format) &&
-			 mts_time_field_fits(infer, node, format)) ||
-			mts_time_field_fits(infer, node, strcpy(format, "iso8601")) ||
+			 mts_time_field_fits(infer, node, format, true)) ||
+			mts_time_field_fits(infer, node, strcpy(format, "iso8601"),
+								true) ||
 			find_number(infer, node, format));
 }
 
@@ -309,9 +294,10 @@ bool
 mts_time_field_find_format(const MtsInfer *infer, int node, char *format)
 {
 	if (mts_column_has_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_DATE_TIME)))
-		return mts_time_field_fits(infer, node, strcpy(format, "date"));
+		return mts_time_field_fits(infer, node, strcpy(format, "date"), true);
 	if (mts_column_has_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_TIMESTAMP)))
-		return mts_time_field_fits(infer, node, strcpy(format, "timestamp"));
+		return mts_time_field_fits(infer, node, strcpy(format, "timestamp"),
+								   true);
 	if (mts_column_has_only(infer, node, MTS_BINARY_NUMBER_TYPES))
 		return find_number(infer, node, format);
 	return mts_column_has_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_UTF8)) &&

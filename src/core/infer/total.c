@@ -201,19 +201,21 @@ is_distrusted(const MtsInfer *infer, const char *path)
 }
 
 /*
- * Declare a field if it is an aggregate.  One that may be, but is not shown to
- * be or not proved, or is so beside another field, stays a column.
+ * Declare a field if it is an aggregate, or only if it is the count of all
+ * points.  One that may be, but is not shown to be or not proved, or is so
+ * beside another field, stays a column.
  */
 static void
-declare_field(Totals *totals, int node)
+declare_field(Totals *totals, int node, bool is_of_all)
 {
 	MtsInfer *infer = totals->infer;
 	bool is_single = infer->nsamples - infer->nexcluded == 1;
 	bool may_be = false, is_shown;
 	char path[MTS_MAX_PATH];
 	double most;
+	int end = is_of_all ? 1 : IS_VALUES + (IS_MAX - 1) * totals->nvalues;
 
-	for (int i = 0; i < IS_VALUES + (IS_MAX - 1) * totals->nvalues; i++)
+	for (int i = 0; i < end; i++)
 	{
 		Kind kind =
 			i < IS_VALUES ? i : IS_VALUES + (i - IS_VALUES) % (IS_MAX - 1);
@@ -238,7 +240,7 @@ declare_field(Totals *totals, int node)
 		strcpy(field, path);
 		return;
 	}
-	if (may_be)
+	if (may_be && !is_of_all)
 		set_readonly(
 			infer, node,
 			"Field \"%s\" may be a count or a total of the points, and is not declared as one.");
@@ -345,13 +347,17 @@ mts_total_declare(MtsInfer *infer, int *full, MtsTime *starts, MtsTime *ends)
 			totals.points[i].n > 0 ? totals.points[i].last : MTS_TIME_MIN;
 	}
 	mts_column_leaves(infer, 0, &leaves);
-	for (int i = 0; i < leaves.n; i++)
-		if (!infer->is_declared[leaves.nodes[i]] &&
-			infer->survey.nodes[leaves.nodes[i]].nslots == 0 &&
-			!mts_column_is_in(infer, leaves.nodes[i], "_id") &&
-			mts_column_has_only(infer, leaves.nodes[i],
-								MTS_BINARY_NUMBER_TYPES))
-			declare_field(&totals, leaves.nodes[i]);
+	/* without a count of all points, one of those that are not null */
+	for (int i = 0; i < 2 * leaves.n; i++)
+	{
+		int node = leaves.nodes[i % leaves.n];
+
+		if (!infer->is_declared[node] &&
+			infer->survey.nodes[node].nslots == 0 &&
+			!mts_column_is_in(infer, node, "_id") &&
+			mts_column_has_only(infer, node, MTS_BINARY_NUMBER_TYPES))
+			declare_field(&totals, node, i < leaves.n);
+	}
 	if (infer->reading.time_node >= 0)
 		declare_bounds(&totals);
 	infer->host->release(totals.points);

@@ -51,13 +51,24 @@ civil_from_days(int64_t days, int64_t *year, int *month, int *day)
 	*year = era * 400 + year_of_era + (*month <= 2);
 }
 
-static int
-days_in_month(int64_t year, int month)
+/* The number of the month that has a day, from January of the year 0 on */
+static int64_t
+month_of_day(int64_t days, int *day)
 {
-	int64_t next = month == 12 ? days_from_civil(year + 1, 1, 1)
-							   : days_from_civil(year, month + 1, 1);
+	int64_t year;
+	int month;
 
-	return (int) (next - days_from_civil(year, month, 1));
+	civil_from_days(days, &year, &month, day);
+	return year * 12 + month - 1;
+}
+
+/* The first day of a month with this number */
+static int64_t
+first_of_month(int64_t n)
+{
+	int64_t year = floor_div(n, 12);
+
+	return days_from_civil(year, (int) (n - year * 12) + 1, 1);
 }
 
 /*
@@ -101,7 +112,8 @@ mts_clock_date(MtsTime local, int64_t *year, int *month, int *day)
 bool
 mts_clock_midnight(int64_t year, int month, int day, MtsTime *local)
 {
-	if (month < 1 || month > 12 || day < 1 || day > days_in_month(year, month))
+	if (month < 1 || month > 12 || day < 1 ||
+		days_from_civil(year, month, day) >= first_of_month(year * 12 + month))
 		return false;
 	*local = days_from_civil(year, month, day) * MTS_DAY;
 	return true;
@@ -115,21 +127,15 @@ static bool
 add_months(MtsTime local, int64_t months, MtsTime *result)
 {
 	int64_t days = floor_div(local, MTS_DAY);
-	int64_t year, ordinal;
-	int month, day, last;
+	int day;
+	int64_t month = month_of_day(days, &day) + months;
+	int64_t moved = first_of_month(month) + day - 1;
+	int64_t last = first_of_month(month + 1) - 1;
 
-	civil_from_days(days, &year, &month, &day);
-	ordinal = year * 12 + month - 1 + months;
-	year = floor_div(ordinal, 12);
-	month = (int) (ordinal - year * 12) + 1;
-	last = days_in_month(year, month);
-	if (day > last)
-		day = last;
-	return !__builtin_mul_overflow(days_from_civil(year, month, day), MTS_DAY,
-								   result) &&
-		   !__builtin_add_overflow(*result,
-								   local - floor_div(local, MTS_DAY) * MTS_DAY,
-								   result);
+	if (moved > last)
+		moved = last;
+	return !__builtin_mul_overflow(moved, MTS_DAY, result) &&
+		   !__builtin_add_overflow(*result, local - days * MTS_DAY, result);
 }
 
 /*
@@ -208,14 +214,11 @@ mts_clock_floor(const MtsClock *clock, MtsTime t, MtsSpan unit)
 
 	if (unit.months > 0)
 	{
-		int64_t year, ordinal;
-		int month, day;
+		int day;
+		int64_t month = month_of_day(floor_div(local, MTS_DAY), &day);
 
-		civil_from_days(floor_div(local, MTS_DAY), &year, &month, &day);
-		ordinal = floor_div(year * 12 + month - 1, unit.months) * unit.months;
-		year = floor_div(ordinal, 12);
-		month = (int) (ordinal - year * 12) + 1;
-		floored = days_from_civil(year, month, 1) * MTS_DAY;
+		month = floor_div(month, unit.months) * unit.months;
+		floored = first_of_month(month) * MTS_DAY;
 	}
 	else
 	{

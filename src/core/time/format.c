@@ -352,15 +352,18 @@ too_fine(const char *text, size_t len, const char *what, MtsError *error)
 	return MTS_DECODED_INVALID;
 }
 
-/* Decode a number whose unit is finer than a microsecond. */
+/* Decode an integer; what is finer than a microsecond is refused or cut. */
 static MtsDecoded
-from_fine(MtsFormatKind kind, int64_t n, bool truncate, MtsTime *t,
-		  MtsError *error)
+from_integer(MtsFormatKind kind, int64_t n, bool truncate, MtsTime *t,
+			 MtsError *error)
 {
+	int64_t scale = scale_of(kind);
 	int64_t fineness = fineness_of(kind);
 	int64_t usecs = n / fineness - (n % fineness < 0);
 	char number[24];
 
+	if (scale > 0)
+		return from_unix(n, scale, t, error);
 	if (n % fineness != 0 && !truncate)
 	{
 		size_t len = snprintf(number, sizeof(number), "%" PRId64, n);
@@ -383,16 +386,6 @@ round_to_int64(double d, int64_t *n)
 		return false;
 	*n = (int64_t) d;
 	return true;
-}
-
-static MtsDecoded
-from_integer(MtsFormatKind kind, int64_t n, bool truncate, MtsTime *t,
-			 MtsError *error)
-{
-	int64_t scale = scale_of(kind);
-
-	return scale > 0 ? from_unix(n, scale, t, error)
-					 : from_fine(kind, n, truncate, t, error);
 }
 
 /*
