@@ -195,4 +195,33 @@ SELECT temp.v_sum, points FROM twice_1h temp WHERE ts = '2024-03-02 10:00Z';
 -- and the roll-ups of a roll-up are those of the points
 SELECT same('SELECT sum(points) FROM twice_1m');
 
+-- A refresh while rows are read.  A grouping expression makes it: the rows have
+-- twice as many points, and the state another generation.
+CREATE FOREIGN TABLE busy (ts timestamptz OPTIONS (field 'hour'), k text COLLATE "C", v int OPTIONS (field 'v.{minute}')) SERVER rollup;
+INSERT INTO busy SELECT timestamptz '2024-03-01Z' + i * interval '1 minute', 'k' || i % 1000, 1 FROM generate_series(0, 1999) i;
+SELECT mongo_ts_create_rollup('busy', '1 hour');
+SELECT mongo_ts_refresh_rollup('busy_1h', end_time => '2024-03-07Z');
+UPDATE pg_class SET reltuples = 1e7, relpages = 1e5 WHERE oid = 'busy'::regclass;
+CREATE FUNCTION disturb(k text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_setting('rollup.disturbs', true) = 'on' THEN
+    PERFORM set_config('rollup.disturbs', 'off', false);
+    PERFORM mongo_ts_command('rollup', '{"update": "mongo_ts_rollups", "updates": [{"q": {"_id": "busy_1h"}, "u": {"$inc": {"generation": 1}}}]}');
+    PERFORM mongo_ts_command('rollup', '{"update": "busy_1h", "updates": [{"q": {}, "u": {"$mul": {"hours.10.points": 2}}, "multi": true}]}');
+  END IF;
+  RETURN k;
+END $$;
+SELECT mongo_ts_command('rollup', '{"hello": 1}') ? 'setName' AS has_snapshots \gset
+SELECT sum(n) AS before FROM (SELECT disturb(k), count(*) AS n FROM busy GROUP BY 1) t \gset
+SET rollup.disturbs = on;
+SELECT sum(n) AS beside FROM (SELECT disturb(k), count(*) AS n FROM busy GROUP BY 1) t \gset
+SELECT sum(n) AS after FROM (SELECT disturb(k), count(*) AS n FROM busy GROUP BY 1) t \gset
+SELECT :before AS before, :after AS after, :beside = CASE WHEN :'has_snapshots' THEN :before ELSE :after END AS beside_is_one_of_them;
+-- after groups were returned
+SET work_mem = '64kB';
+SET rollup.disturbs = on;
+SELECT CASE WHEN try('SELECT disturb(k), count(*) FROM busy GROUP BY 1') = CASE WHEN :'has_snapshots' THEN 'accepted'
+  ELSE E'40001: a roll-up was refreshed while it was read\n-> Repeat the statement.' END THEN 'as expected' END;
+RESET work_mem;
+
 SELECT mongo_ts_command('rollup', '{"dropDatabase": 1}')->'ok' AS dropped;
