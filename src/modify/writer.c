@@ -12,8 +12,8 @@
  * growing, and their points are copied into the next one.  A bucket is growing
  * if its last turn is not longer ago than two of its turns are apart.  If too
  * few buckets are complete, the batch grows as far as memory allows, and is
- * then sent as a whole.  The buckets of the last batch are remembered, because
- * a batch can be too short for a second turn.
+ * then sent as a whole, slice by slice.  The buckets of the last batch are
+ * remembered, because a batch can be too short for a second turn.
  *
  * The rows of a write agree in the attributes of their bucket, as far as they
  * give them.  Whether the bucket agrees is checked by its update.
@@ -253,6 +253,12 @@ mts_writer_new(MtsTable *table, Oid userid)
 	writer->sent =
 		GenerationContextCreate(CurrentMemoryContext, "mongo_ts_fdw batch",
 								ALLOCSET_DEFAULT_SIZES);
+	writer->slice =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw slice",
+							  ALLOCSET_DEFAULT_SIZES);
+	writer->next_slice =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw slice",
+							  ALLOCSET_DEFAULT_SIZES);
 	mts_writer_discard(writer);
 	return writer;
 }
@@ -537,29 +543,6 @@ mark_growing(const MtsWriter *writer)
 	return npoints;
 }
 
-/*
- * mts_writer_is_full
- *		Tell whether it is time to send the batch.
- *
- * The points of complete buckets are sent if they are the most.  Otherwise,
- * the batch is full when it has no more memory.
- */
-bool
-mts_writer_is_full(MtsWriter *writer)
-{
-	if (writer->npoints < writer->next_check)
-		return false;
-	if ((writer->npoints >= writer->batch_size &&
-		 mark_growing(writer) <= writer->npoints / 2) ||
-		MemoryContextMemAllocated(writer->batch, true) +
-				MemoryContextMemAllocated(writer->buckets, true) >=
-			get_hash_memory_limit())
-		return true;
-	writer->next_check =
-		writer->npoints + Max(writer->table->batch_size / CHECKS_PER_BATCH, 1);
-	return false;
-}
-
 /* Copy the write of a growing bucket. */
 static MtsBucketWrite *
 copy_write(const MtsWriter *writer, const MtsBucketWrite *write)
@@ -718,6 +701,7 @@ static void
 finish_sent(MtsWriter *writer)
 {
 	MtsBulk *bulk = &writer->bulk;
+	MemoryContext old = MemoryContextSwitchTo(writer->slice);
 
 	mts_bulk_end(bulk);
 	if (writer->ntried > 0)
@@ -727,6 +711,8 @@ finish_sent(MtsWriter *writer)
 		mts_bulk_refuse_changed(
 			bulk, "Another point has been stored in one of the slots.");
 	writer->nops = writer->ntried = 0;
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(writer->slice);
 	MemoryContextReset(writer->sent);
 }
 
@@ -766,6 +752,8 @@ static void
 send_writes(MtsWriter *writer, List *writes, int first, int end,
 			MtsTrial *trial)
 {
+	MemoryContext slice = writer->next_slice;
+	MemoryContext old = MemoryContextSwitchTo(slice);
 	MtsOp *ops =
 		palloc(count_ops(writer, writes, first, end) * sizeof(MtsOp) + 1);
 	int nops = 0;
@@ -782,6 +770,8 @@ send_writes(MtsWriter *writer, List *writes, int first, int end,
 		nops += mts_bucket_write_ops(writer->targeting, write, ops + nops);
 	}
 	finish_sent(writer);
+	writer->next_slice = writer->slice;
+	writer->slice = slice;
 	writer->ops = ops;
 	writer->nops = nops;
 	writer->trial = trial;
@@ -791,6 +781,7 @@ send_writes(MtsWriter *writer, List *writes, int first, int end,
 	mts_route_begin(&writer->bulk, ops, nops);
 	if (writer->bulk.has_restarted)
 		writer->batch_size = Min(writer->batch_size, INT_MAX / 2) * 2;
+	MemoryContextSwitchTo(old);
 }
 
 /*
@@ -846,6 +837,51 @@ send_slices(MtsWriter *writer, List *writes)
 	}
 }
 
+/* ---- Batches ------------------------------------------------------------ */
+
+/* Return the memory of the batch, and of what is known of its buckets. */
+static Size
+batch_memory(const MtsWriter *writer)
+{
+	return MemoryContextMemAllocated(writer->batch, true) +
+		   MemoryContextMemAllocated(writer->buckets, true);
+}
+
+/* Tell whether the batch has no more memory, even if it need not be shared. */
+static bool
+is_out_of_memory(MtsWriter *writer)
+{
+	Size limit = get_hash_memory_limit();
+
+	if (batch_memory(writer) + MemoryContextMemAllocated(writer->sent, true) <
+		limit)
+		return false;
+	finish_sent(writer);
+	return batch_memory(writer) >= limit;
+}
+
+/*
+ * mts_writer_is_full
+ *		Tell whether it is time to send the batch.
+ *
+ * The points of complete buckets are sent if they are the most.  Otherwise,
+ * the batch is full when it has no more memory.  Before that, the last one is
+ * awaited, which has its memory until it is stored.
+ */
+bool
+mts_writer_is_full(MtsWriter *writer)
+{
+	if (writer->npoints < writer->next_check)
+		return false;
+	if ((writer->npoints >= writer->batch_size &&
+		 mark_growing(writer) <= writer->npoints / 2) ||
+		is_out_of_memory(writer))
+		return true;
+	writer->next_check =
+		writer->npoints + Max(writer->table->batch_size / CHECKS_PER_BATCH, 1);
+	return false;
+}
+
 /* Send the batch, but keep the points of growing buckets, if so wished. */
 static void
 send_batch(MtsWriter *writer, bool keeps_points)
@@ -874,13 +910,19 @@ send_batch(MtsWriter *writer, bool keeps_points)
  * mts_writer_send
  *		Send the batch, and begin a new one while it is stored.
  *
- * Growing buckets are kept if the others have most of the points.  An error
- * of the batch is raised with the next one, or by mts_writer_flush.
+ * Growing buckets are kept if the others have most of the points, and there
+ * is memory for a copy.  An error of the batch is raised with the next one, or
+ * by mts_writer_flush.
  */
 void
 mts_writer_send(MtsWriter *writer)
 {
-	send_batch(writer, mark_growing(writer) <= writer->npoints / 2);
+	Size memory = batch_memory(writer);
+	int growing = mark_growing(writer);
+
+	send_batch(writer, growing <= writer->npoints / 2 &&
+						   memory + memory / writer->npoints * growing <=
+							   get_hash_memory_limit());
 }
 
 /*
@@ -890,10 +932,6 @@ mts_writer_send(MtsWriter *writer)
 void
 mts_writer_flush(MtsWriter *writer)
 {
-	MemoryContext old;
-
 	send_batch(writer, false);
-	old = MemoryContextSwitchTo(writer->sent);
 	finish_sent(writer);
-	MemoryContextSwitchTo(old);
 }

@@ -64,8 +64,12 @@ typedef struct MtsWriter
 	int batch_size; /* the table's, or more; points */
 	int next_check; /* points at which the batch may be full */
 
-	/* the batch that was sent last, until it is stored */
-	MemoryContext sent; /* of its writes and operations */
+	/* the rows that were sent last, until they are stored */
+	MemoryContext sent; /* of the batch */
+
+	/* the slice of a batch that was sent last, until it is stored */
+	MemoryContext slice; /* of its operations */
+	MemoryContext next_slice;
 	MtsOp *ops;
 	int nops;
 	MtsTrial *trial; /* what they assume, or NULL */
