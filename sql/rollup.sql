@@ -205,6 +205,15 @@ SELECT temp.v_sum, points FROM twice_1h temp WHERE ts = '2024-03-02 10:00Z';
 -- and the roll-ups of a roll-up are those of the points
 SELECT same('SELECT sum(points) FROM twice_1m');
 
+-- Keys that are equal, but differ, have one row
+CREATE FOREIGN TABLE decimals (ts timestamptz, k numeric, site int, v int OPTIONS (field 'v.{minute}')) SERVER rollup;
+CALL put('decimals', '[{"ts": {"$date": "2024-03-01T00:00:00Z"}, "k": {"$numberDecimal": "1.0"}, "site": 1, "v": {"1": 1, "2": 2}},
+  {"ts": {"$date": "2024-03-01T00:00:00Z"}, "k": {"$numberDecimal": "1.00"}, "site": 1, "v": {"3": 3}}]');
+SELECT mongo_ts_create_rollup('decimals', '1 hour');
+SELECT mongo_ts_refresh_rollup('decimals_1h', end_time => '2024-03-02Z');
+UPDATE pg_class SET reltuples = 1e7, relpages = 1e5 WHERE oid = 'decimals'::regclass;
+SELECT same('SELECT k::text, count(*) FROM decimals GROUP BY 1'), same('SELECT count(*) FROM decimals WHERE scale(k) = 1'), same('SELECT site, count(*) FROM decimals GROUP BY 1');
+
 -- A refresh while rows are read.  A grouping expression makes it: the rows have
 -- twice as many points, and the state another generation.
 CREATE FOREIGN TABLE busy (ts timestamptz OPTIONS (field 'hour'), k text COLLATE "C", v int OPTIONS (field 'v.{minute}')) SERVER rollup;

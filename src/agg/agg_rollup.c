@@ -68,7 +68,10 @@ key_of(const MtsTable *points, const MtsRollup *rollup, int column)
 			   : -1;
 }
 
-/* Tell whether an expression depends on the keys of a roll-up alone. */
+/*
+ * Tell whether an expression depends on the keys of a roll-up alone.  Points
+ * of keys that are equal but differ, such as 1.0 and 1.00, are in one row.
+ */
 static bool
 is_of_keys(const MtsTable *points, const MtsRollup *rollup, Node *expr)
 {
@@ -76,9 +79,11 @@ is_of_keys(const MtsTable *points, const MtsRollup *rollup, Node *expr)
 
 	foreach (lc, pull_var_clause(expr, 0))
 	{
-		AttrNumber attnum = lfirst_node(Var, lc)->varattno;
+		const Var *var = lfirst_node(Var, lc);
 
-		if (attnum <= 0 || key_of(points, rollup, attnum - 1) < 0)
+		if (var->varattno <= 0 ||
+			key_of(points, rollup, var->varattno - 1) < 0 ||
+			!mts_type_has_identical_equals(var->vartype, var->varcollid))
 			return false;
 	}
 	return true;
