@@ -47,6 +47,7 @@
 #include "core/update/new_bucket.h"
 #include "core/update/update.h"
 #include "core/update/write_once.h"
+#include "driver/bulk_error.h"
 #include "driver/document.h"
 #include "driver/server_error.h"
 #include "driver/xact.h"
@@ -708,7 +709,7 @@ finish_sent(MtsWriter *writer)
 		record_trial(writer->trial, writer->ntried,
 					 writer->ntried - count_tries(writer->ops, writer->nops));
 	if (bulk->affected < writer->nops)
-		mts_bulk_refuse_changed(
+		mts_bulk_error_refuse_changed(
 			bulk, "Another point has been stored in one of the slots.");
 	writer->nops = writer->ntried = 0;
 	MemoryContextSwitchTo(old);
