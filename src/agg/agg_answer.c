@@ -153,6 +153,7 @@ answer_by_rollups(MtsAnswers *answers)
 	ResetExprContext(answers->econtext);
 	old = MemoryContextSwitchTo(answers->econtext->ecxt_per_tuple_memory);
 	aggregate_totals(answers, answers->input->rollup);
+	ExecClearTuple(answers->row);
 	MemoryContextSwitchTo(old);
 	return YES;
 }

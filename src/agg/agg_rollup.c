@@ -36,9 +36,6 @@
 #include "pushdown/shippable.h"
 #include "scan/fdw_private.h"
 
-/* The number of intervals that decide whether a roll-up is of use */
-#define SAMPLE 100
-
 /* An interval of a roll-up */
 typedef struct MtsInterval
 {
@@ -526,28 +523,6 @@ find_complete(MtsRollupScan *rollup)
 		remove_repeated(of, &rollup->complete);
 }
 
-/* Tell whether the keys keep their values over most of the last intervals. */
-static bool
-is_of_use(MtsRollupScan *rollup)
-{
-	const MtsRange *last = &rollup->complete.items[rollup->complete.n - 1];
-	const MtsInterval *interval;
-	MtsTime start = last->to;
-	int n = 0;
-	int nopen = 0;
-
-	while (n < SAMPLE && start > last->from)
-	{
-		start = mts_rollup_floor(rollup->rollup, start - 1);
-		interval = find_interval(rollup, start);
-		if (!interval)
-			return false;
-		n++;
-		nopen += interval->is_open;
-	}
-	return nopen <= n / 2;
-}
-
 /* ---- Reading ------------------------------------------------------------ */
 
 /* Read the state at the moment of a snapshot; the latest, if that is NULL. */
@@ -613,8 +588,6 @@ mts_agg_rollup_begin(MtsRollupScan *rollup, const MtsRanges *wanted,
 	else
 		choose_moment(rollup);
 	find_complete(rollup);
-	if (rollup->complete.n > 0 && !is_of_use(rollup))
-		rollup->complete.n = 0;
 	rollup->scan->spec.times = &rollup->complete;
 	MemoryContextSwitchTo(old);
 }

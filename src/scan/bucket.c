@@ -131,17 +131,10 @@ new_batch(MtsBucket *bucket, const bool *words, const bool *keys,
 				  table->attributes[time->column].typmod >= 0)))
 		return NULL;
 	batch = palloc(sizeof(MtsBatch));
-	if (!mts_batch_init(batch, &table->layout, words, keys, types,
-						&bucket->arena))
-		return NULL;
-	if (batch->nkeys > 0 && !bucket->keys)
-	{
-		int n = bucket->noutputs * MTS_BATCH_SERIES;
-
-		bucket->keys = palloc(n * sizeof(Datum));
-		bucket->key_nulls = palloc(n * sizeof(bool));
-	}
-	return batch;
+	return mts_batch_init(batch, &table->layout, words, keys, types,
+						  &bucket->arena)
+			   ? batch
+			   : NULL;
 }
 
 /* Make the batch of the columns that rows need; NULL if there is none. */
@@ -780,7 +773,14 @@ static bool
 read_batch(MtsBucket *bucket)
 {
 	MtsBatch *batch = bucket->batch;
+	int n = bucket->noutputs * MTS_BATCH_SERIES;
 
+	if (batch->nkeys > 0 && !bucket->keys)
+	{
+		bucket->keys = mts_arena_allocate(&bucket->arena, n * sizeof(Datum));
+		bucket->key_nulls =
+			mts_arena_allocate(&bucket->arena, n * sizeof(bool));
+	}
 	if (bucket->reads_documents)
 	{
 		read_documents(bucket);

@@ -188,7 +188,7 @@ mts_source_read_names(const MtsBucketSource *source)
 	ListCell *lc;
 
 	foreach (lc, source->collections)
-		if (list_member_ptr(source->read,
+		if (list_member_ptr(source->collections_read,
 							((MtsPart *) lfirst(lc))->collection))
 			read = lappend(read, lfirst(lc));
 	return mts_part_names(read);
@@ -288,8 +288,9 @@ begin_next_part(MtsBucketSource *source, double sample)
 	if (!source->own_parts)
 	{
 		old = MemoryContextSwitchTo(GetMemoryChunkContext(source));
-		source->read =
-			list_append_unique_ptr(source->read, (void *) part->collection);
+		source->collections_read =
+			list_append_unique_ptr(source->collections_read,
+								   (void *) part->collection);
 		MemoryContextSwitchTo(old);
 	}
 	return true;

@@ -77,7 +77,7 @@ typedef struct MtsBucketSource
 	MtsCursor *awaited; /* it must wait for this, so it has returned no
 						 * bucket; or NULL */
 
-	List *read; /* the collections that were read in any execution */
+	List *collections_read; /* in any execution */
 } MtsBucketSource;
 
 extern MtsBucketSource *mts_source_new(MtsTable *table, Oid userid,

@@ -124,6 +124,24 @@ mts_ranges_normalize(MtsRanges *ranges)
 		mts_ranges_add(ranges, ranges->items[i].from, ranges->items[i].to);
 }
 
+/* Find the first range that ends after a time; the number of all if none. */
+static int
+first_after(const MtsRanges *ranges, MtsTime t)
+{
+	int low = 0, high = ranges->n;
+
+	while (low < high)
+	{
+		int middle = low + (high - low) / 2;
+
+		if (ranges->items[middle].to <= t)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /*
  * mts_ranges_overlap
  *		Tell whether some instant of [from, to) belongs to the set.
@@ -131,32 +149,23 @@ mts_ranges_normalize(MtsRanges *ranges)
 bool
 mts_ranges_overlap(const MtsRanges *ranges, MtsTime from, MtsTime to)
 {
-	int low = 0, high = ranges->n;
+	int i = first_after(ranges, from);
 
-	/* find the first range that ends after from */
-	while (low < high)
-	{
-		int middle = low + (high - low) / 2;
-
-		if (ranges->items[middle].to <= from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < ranges->n && ranges->items[low].from < to;
+	return i < ranges->n && ranges->items[i].from < to;
 }
 
 /*
  * mts_ranges_cover
- *		Tell whether all instants of [from, to) belong to the set.
+ *		Tell whether all instants of [from, to), one at least, belong to the
+ *		set.
  */
 bool
 mts_ranges_cover(const MtsRanges *ranges, MtsTime from, MtsTime to)
 {
-	for (int i = 0; i < ranges->n; i++)
-		if (ranges->items[i].from <= from && to <= ranges->items[i].to)
-			return true;
-	return false;
+	int i = first_after(ranges, from);
+
+	return i < ranges->n && ranges->items[i].from <= from &&
+		   to <= ranges->items[i].to;
 }
 
 /*

@@ -13,7 +13,7 @@ use Differential::Layouts qw(new_layout add_row fill_slots head @type
 use Exporter qw(import);
 use List::Util qw(max min);
 
-our @EXPORT_OK = qw(point_layouts);
+our @EXPORT_OK = qw(flat point_layouts);
 
 # ---- A document per point -------------------------------------------------
 

@@ -56,7 +56,10 @@ sub parallel
 sub settings
 {
 	my ($q) = @_;
-	my @settings = off(0.2, @switches);
+	my $rolls_up = $q->{kind} eq 'groups' && $q->{layout}{rollups};
+	# a query without these cannot read roll-ups
+	my @settings = off(0.2, grep { !$rolls_up || chance(0.2)
+		  || !m/rollups|partial_aggregate/ } @switches);
 	my $is_parallel = chance(0.07);
 
 	# a Gather within a loop would start workers for each row
@@ -67,8 +70,7 @@ sub settings
 	# rows that are joined seem expensive
 	push @settings, 'cpu_tuple_cost=1' if $q->{kind} eq 'star' && chance(0.5);
 	# points seem expensive, but not the rows of their roll-ups
-	push @settings, 'cpu_tuple_cost=1'
-	  if $q->{kind} eq 'groups' && $q->{layout}{rollups} && chance(0.7);
+	push @settings, 'cpu_tuple_cost=1' if $rolls_up && chance(0.7);
 	push @settings, off(0.15, map { "enable_$_" }
 		qw(sort hashagg incremental_sort)) if $q->{kind} ne 'rows';
 	# sorting so few rows is cheap

@@ -13,6 +13,7 @@ use warnings;
 use Differential::Data;
 use Differential::Layouts qw(add_row new_layout fill_slots dated_head @type
   @value_pool);
+use Differential::Points qw(flat);
 use Exporter qw(import);
 use List::Util qw(shuffle);
 
@@ -31,12 +32,13 @@ my @intervals = (
 
 # ---- Layouts --------------------------------------------------------------
 
-# Give a layout so many roll-ups, with random intervals.
+# Give a layout roll-ups with these intervals, or so many with random ones.
 sub with_rollups
 {
-	my ($layout, $n) = @_;
+	my ($layout, $n, @these) = @_;
 
-	$layout->{rollups} = [ (shuffle(@intervals))[ 0 .. $n - 1 ] ];
+	$layout->{rollups} =
+	  [ @these, $n > 0 ? (shuffle(@intervals))[ 0 .. $n - 1 ] : () ];
 	return $layout;
 }
 
@@ -59,7 +61,7 @@ sub add_nan
 # Some values are null or not a number.
 sub rolled_minute
 {
-	my ($name, $n) = @_;
+	my ($name, $n, @these) = @_;
 	my $layout = new_layout(
 		$name => [ 'timestamptz', "field 'm'" ],
 		columns => [ [@key],
@@ -69,7 +71,7 @@ sub rolled_minute
 		starts => [ starts(MINUTE, 4) ], points => 4,
 		head => dated_head('m'), path => sub { ('v', $_[0]) });
 	add_nan($layout);
-	return with_rollups($layout, $n);
+	return with_rollups($layout, $n, @these);
 }
 
 sub rolled_hour
@@ -104,6 +106,14 @@ sub rolled_day
 	return with_rollups($layout, $n);
 }
 
+# Documents as rows, some without a time
+sub rolled_flat
+{
+	my ($n) = @_;
+	return with_rollups(flat('rolled_flat', [ 'timestamptz', "field 'at'" ],
+			377_123_000, has_nulls => 1), $n);
+}
+
 # Points that are written after their roll-ups were refreshed
 sub rolled_written
 {
@@ -122,9 +132,12 @@ sub rolled_written
 # All of these layouts, freshly filled
 sub rollup_layouts
 {
-	return (rolled_written(), rolled_minute('rolled_minute', 3), rolled_minute('rolled_once', 1),
+	# clocks repeat a midnight of St. John's
+	return (rolled_written(), rolled_minute('rolled_minute', 3),
+		rolled_minute('rolled_day_only', 0, [ '1 day', 'America/St_Johns' ]),
 		rolled_hour('rolled_hour', 2, 'int4'),
-		rolled_hour('rolled_bigint', 3, 'int8'), rolled_day('rolled_day', 2));
+		rolled_hour('rolled_bigint', 3, 'int8'), rolled_day('rolled_day', 2),
+		rolled_flat(3));
 }
 
 # ---- Tables ---------------------------------------------------------------
@@ -179,8 +192,10 @@ sub table_of
 	my ($value, $type) = @{ $layout->{columns}[-1] };
 	my $sum = $type eq 'float8' ? 'float8' : 'int8';
 
-	return "CREATE FOREIGN TABLE f.$name (ts timestamptz, type text COLLATE "
-	  . "\"C\", n int8 OPTIONS (rollup 'count'), "
+	my $collation = $layout->{columns}[1][4] // '';
+
+	return "CREATE FOREIGN TABLE f.$name (ts timestamptz, type text "
+	  . "$collation, n int8 OPTIONS (rollup 'count'), "
 	  . "c int8 OPTIONS (rollup 'count', rollup_column '$value'), "
 	  . "s $sum OPTIONS (rollup 'sum', rollup_column '$value'), "
 	  . "lo $type OPTIONS (rollup 'min', rollup_column '$value'), "

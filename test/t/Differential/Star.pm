@@ -325,7 +325,8 @@ sub star
 	  . (chance(0.9) ? $list : pick("ROLLUP ($list)", "CUBE ($list)",
 		  "GROUPING SETS (($list), (1), ())"));
 	my $having = chance(0.15) ? having($q) : '';
-	my $distinct = chance(0.05) ? 'DISTINCT ' : '';
+	# PostgreSQL takes a column that a condition fixes for the same in each set
+	my $distinct = $by !~ m/\(/ && chance(0.05) ? 'DISTINCT ' : '';
 
 	$q->{kind} = 'star';
 	$q->{sql} = above("SELECT $distinct" . join(', ', @groups, @totals)
