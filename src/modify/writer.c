@@ -30,9 +30,8 @@
  * write that is refused is sent again without the assumption (see bulk.c).
  * Where a batch is large, the first buckets are tried, and all others unless
  * most of these were refused.  The next trial is then some batches later.
- * This is not done in a rolling set, whose collections can have different
- * indexes, nor in a transaction block, which a refused write would abort (see
- * xact.c).
+ * This is not done in a transaction block, which a refused write would abort
+ * (see xact.c).
  */
 #include "modify/writer.h"
 
@@ -47,6 +46,7 @@
 #include "core/update/new_bucket.h"
 #include "core/update/update.h"
 #include "core/update/write_once.h"
+#include "driver/bulk_error.h"
 #include "driver/document.h"
 #include "driver/server_error.h"
 #include "driver/xact.h"
@@ -599,7 +599,7 @@ begin_next_batch(MtsWriter *writer, bool keeps_points)
  * on _id, or the table's own.
  */
 static bool
-has_unique_index(const MtsWriter *writer)
+has_unique_index(const MtsWriter *writer, const char *collection)
 {
 	const MtsBulk *bulk = &writer->bulk;
 	bson_t *index = mts_document_new();
@@ -609,8 +609,8 @@ has_unique_index(const MtsWriter *writer)
 	(void) mts_index_describe(writer->table, writer->targeting->identity,
 							  index);
 	return bson_has_field(index, "unique") &&
-		   mts_index_find(bulk->connection, bulk->database, bulk->collection,
-						  index, NULL);
+		   mts_index_find(bulk->connection, bulk->database, collection, index,
+						  NULL);
 }
 
 /* Tell whether a write that assumes too much may be refused. */
@@ -622,18 +622,41 @@ may_be_refused(MtsWriter *writer)
 		   !mts_bulk_is_transaction(&writer->bulk);
 }
 
+/* Tell whether a collection has the unique index, as the statement knows. */
+static bool
+is_indexed(MtsWriter *writer, const char *collection)
+{
+	List **names;
+	MemoryContext old;
+
+	if (mts_route_is_listed(writer->indexed, collection))
+		return true;
+	if (mts_route_is_listed(writer->unindexed, collection))
+		return false;
+	names = has_unique_index(writer, collection) ? &writer->indexed
+												 : &writer->unindexed;
+	old = MemoryContextSwitchTo(GetMemoryChunkContext(writer));
+	*names = lappend(*names, pstrdup(collection));
+	MemoryContextSwitchTo(old);
+	return names == &writer->indexed;
+}
+
 /* Tell whether writes may assume what is stored. */
 static bool
 may_assume(MtsWriter *writer)
 {
-	if (writer->moves_points || writer->table->rolling_name ||
+	ListCell *lc;
+
+	if (writer->moves_points ||
 		!bson_empty(writer->targeting->identity->others) ||
 		!may_be_refused(writer))
 		return false;
-	if (writer->unique == MTS_UNIQUE_UNKNOWN)
-		writer->unique =
-			has_unique_index(writer) ? MTS_UNIQUE_YES : MTS_UNIQUE_NO;
-	return writer->unique == MTS_UNIQUE_YES;
+	if (!writer->table->rolling_name)
+		return is_indexed(writer, writer->bulk.collection);
+	foreach (lc, writer->writes)
+		if (!is_indexed(writer, ((MtsBucketWrite *) lfirst(lc))->collection))
+			return false;
+	return true;
 }
 
 /* Tell whether a batch is large enough to look for new buckets. */
@@ -708,7 +731,7 @@ finish_sent(MtsWriter *writer)
 		record_trial(writer->trial, writer->ntried,
 					 writer->ntried - count_tries(writer->ops, writer->nops));
 	if (bulk->affected < writer->nops)
-		mts_bulk_refuse_changed(
+		mts_bulk_error_refuse_changed(
 			bulk, "Another point has been stored in one of the slots.");
 	writer->nops = writer->ntried = 0;
 	MemoryContextSwitchTo(old);
