@@ -617,7 +617,7 @@ leave_out_unready(Refresh *refresh)
 	MtsRange after;
 	MtsRanges one = {1, &after};
 
-	mts_rollup_read_state(refresh->finer, GetUserId(), NULL, false, &finer);
+	mts_rollup_read_state(refresh->finer, GetUserId(), NULL, &finer);
 	after = (MtsRange){finer.until, MTS_TIME_MAX};
 	unready = (MtsRanges){0, palloc((finer.stale.n + 1) * sizeof(MtsRange))};
 	mts_ranges_unite(&finer.stale, &one, &unready);
