@@ -317,6 +317,16 @@ SELECT '[' || string_agg(format('{"hour": {"$date": {"$numberLong": "%s"}}, "n":
   FROM generate_series(1, 20) h \gset
 CALL put('codes', :'documents');
 SELECT count(*) FROM codes WHERE code = 200;
+-- Nor has a time that is a key.
+CREATE FOREIGN TABLE key_valves ("time" timestamptz, n int OPTIONS (field 'n.{epoch_ms}')) SERVER "check";
+SELECT '[' || string_agg(format('{"n": {"%s": 1}}', 1767231197648 + h), ', ') || ']' AS documents
+  FROM generate_series(1, 20) h \gset
+CALL put('key_valves', :'documents');
+SELECT count(*) FROM (SELECT "time", n FROM key_valves OFFSET 0) k;
+-- A unique index with another direction
+SELECT mongo_ts_command('check', '{"createIndexes": "codes", "indexes": [{"key": {"code": 1, "hour": -1}, "name": "mine", "unique": true}]}')->'ok';
+CREATE FOREIGN TABLE coded (hour timestamptz, code int, n jsonb OPTIONS (field 'n.{minute}')) SERVER "check" OPTIONS (collection 'codes');
+SELECT mongo_ts_create_index('coded');
 -- Documents of a condition may lack a field that others have.
 ALTER FOREIGN TABLE warned ALTER value OPTIONS (SET field 'value.{minute}');
 SELECT hour FROM warned WHERE hour = '2013-10-10 23:00Z';
