@@ -248,7 +248,7 @@ foreach my $kind (@kinds)
 	my @rows = split(/\n/, $nodes[0]->safe_psql('postgres', <<"END"));
 		SET search_path = $kind, public;
 		BEGIN;
-		UPDATE points SET v = 1000 WHERE ts = '2024-02-26 00:10';
+		UPDATE points SET v = 1000 WHERE ts >= '2024-02-26' AND ts < '2024-02-26 01:00';
 		$sums;
 		DELETE FROM points WHERE ts >= '2024-02-28' AND ts < '2024-02-28 02:00';
 		$sums;
