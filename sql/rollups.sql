@@ -77,6 +77,7 @@ SELECT d - '_id' AS document FROM mongo_ts_find('rollups', 'memory_1d', '{"type"
 -- repeated as a whole and in part: nothing changes
 SELECT documents() AS before \gset
 CALL refresh();
+SELECT mongo_ts_refresh_rollup('memory_1d', '-infinity') IS NOT NULL AS refreshed;
 SELECT mongo_ts_refresh_rollup('memory_1d', '2013-10-31 12:34:56.789Z', '2013-11-01 01:00Z') IS NOT NULL AS refreshed;
 SET TimeZone = 'Asia/Kathmandu';
 SELECT mongo_ts_refresh_rollup('memory_1d', '2013-10-31 12:34:56.789Z') IS NOT NULL AS refreshed;

@@ -182,5 +182,23 @@ SELECT require('INSERT INTO points SELECT ts, k, k FROM series', 0);
 SELECT require('INSERT INTO points SELECT ts + interval ''1 s'', k, 7 FROM series WHERE k = 1', 0);
 SELECT require('INSERT INTO points SELECT ts + (k / 9) * interval ''1 s'', k, 100 FROM series', 8);
 SELECT n, sum, max, count(*) FROM buckets GROUP BY n, sum, max ORDER BY n, sum;
+DROP FOREIGN TABLE points, buckets;
+
+-- Rolling collections ------------------------------------------------------
+
+CREATE FOREIGN TABLE points (
+  ts timestamptz, k int, v int OPTIONS (field 'v.{second}', sum_field 'sum')
+) SERVER write_once OPTIONS (collection 'points_%Y%m%d', count_field 'n');
+CREATE FOREIGN TABLE buckets (ts timestamptz, k int, n int, sum int)
+  SERVER write_once OPTIONS (collection 'points_%Y%m%d');
+-- new collections get the index
+SELECT require('INSERT INTO points SELECT ts + k % 2 * interval ''1 day'', k, 1 FROM series', 12);
+SELECT require('INSERT INTO points SELECT ts + k % 2 * interval ''1 day 1 s'', k, k FROM series', 6);
+-- one of them has it no more
+SELECT mongo_ts_command('write_once', '{"dropIndexes": "points_20240502", "index": "k_1_ts_1"}')->'ok' AS dropped;
+SELECT require('INSERT INTO points SELECT ts + k % 2 * interval ''1 day 1 s'' + interval ''2 s'', k, k FROM series', 12);
+SELECT require('INSERT INTO points SELECT ts + interval ''3 s'', k, k FROM series', 0);
+SELECT ts, count(*), sum(n) AS n, sum(sum) FROM buckets GROUP BY ts ORDER BY ts;
+SELECT count(*), sum(v) FROM points;
 
 SELECT mongo_ts_command('write_once', '{"dropDatabase": 1}')->'ok' AS dropped;

@@ -47,11 +47,10 @@
 #include "driver/bulk.h"
 
 #include "common/hashfn.h"
-#include "lib/stringinfo.h"
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "driver/bulk_error.h"
 #include "driver/command.h"
 #include "driver/cursor.h"
 #include "driver/document.h"
@@ -83,9 +82,6 @@
 
 /* SQL's advisory locks have the classes 1 and 2. */
 #define LOCK_CLASS 3
-
-/* The number of buckets that a message names, at most */
-#define MAX_NAMED 3
 
 /* How the writes of a part belong together */
 typedef enum PartKind
@@ -174,15 +170,7 @@ check_size(const MtsOp *op)
 						errhint("%s", too_large.hint)));
 }
 
-/* ---- Errors ------------------------------------------------------------- */
-
-/* Make the message of the errors of a bulk write. */
-static char *
-make_message(const MtsBulk *bulk)
-{
-	return psprintf("could not write to MongoDB collection \"%s.%s\"",
-					bulk->database, bulk->collection);
-}
+/* ---- Outcomes ----------------------------------------------------------- */
 
 /* Count the points that some writes store. */
 static int64
@@ -228,202 +216,6 @@ may_be_done(const MtsBulk *bulk, const bson_error_t *error, MtsPhase phase)
 {
 	return mts_server_error_may_be_done(
 		mts_server_error_decide(bulk->connection, error, phase));
-}
-
-/* Raise the error of a write to a view of MongoDB. */
-static _Noreturn void
-refuse_view(const MtsBulk *bulk)
-{
-	MtsServerError view = mts_server_error(MTS_CODE_VIEW);
-
-	ereport(ERROR, (errcode(view.sqlstate),
-					errmsg("cannot write to MongoDB collection \"%s.%s\" "
-						   "because it is a view",
-						   bulk->database, bulk->collection),
-					errhint("%s", view.hint)));
-	pg_unreachable();
-}
-
-/*
- * mts_bulk_check_view
- *		Raise an error if the collection is a view or a time-series collection,
- *		as far as the server tells.
- *
- * The server refuses writes to a view.  The caller asks here when changes find
- * other documents than were read, before it reports that.  A view can show a
- * document several times, or without the field that was changed.  A
- * time-series collection is a view of its buckets, whose documents can have
- * the same _id.
- */
-void
-mts_bulk_check_view(const MtsBulk *bulk)
-{
-	/* nameOnly and authorizedCollections need no right to list all */
-	const bson_t *reply = mts_command_try_run(
-		bulk->connection, bulk->database,
-		mts_report_reading(bulk->database, bulk->collection),
-		mts_document_make("{listCollections: 1, "
-						  "filter: {name: %s, type: {$ne: 'collection'}}, "
-						  "nameOnly: true, authorizedCollections: true}",
-						  mts_document_utf8(bulk->collection)));
-	const char *type =
-		reply ? mts_document_string(reply, "cursor.firstBatch.0.type") : NULL;
-
-	if (type && strcmp(type, "view") == 0)
-		refuse_view(bulk);
-	if (type && strcmp(type, "timeseries") == 0)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("could not change points of MongoDB time-series "
-					"collection \"%s.%s\"",
-					bulk->database, bulk->collection),
-			 errdetail(
-				 "Documents of a time-series collection can share an _id, so the _id does not identify the document that was read.")));
-}
-
-/*
- * mts_bulk_refuse_changed
- *		Raise an error: stored points differ from those that were read.
- */
-void
-mts_bulk_refuse_changed(const MtsBulk *bulk, const char *detail)
-{
-	bool is_partial =
-		!bulk->is_undoable && (bulk->points_stored > 0 || bulk->affected > 0);
-
-	mts_bulk_check_view(bulk);
-	ereport(
-		ERROR,
-		(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-		 errmsg("points of MongoDB collection \"%s.%s\" have changed since "
-				"this statement read them",
-				bulk->database, bulk->collection),
-		 errdetail("%s\nThe statement had changed " INT64_FORMAT
-				   " points before.",
-				   detail, bulk->points_stored),
-		 is_partial
-			 ? errhint(
-				   "Check which points were changed before you run the statement again.")
-			 : errhint("Run the statement again, unless another "
-					   "part of it changes the same points.")));
-	pg_unreachable();
-}
-
-/* Raise the error of a command that was refused as a whole or not answered. */
-static _Noreturn void
-raise_command_failure(MtsBulk *bulk, const bson_error_t *error)
-{
-	MtsConnection *connection = bulk->connection;
-	const char *message = make_message(bulk);
-
-	if (error->domain == MONGOC_ERROR_SERVER && error->code == MTS_CODE_VIEW)
-		refuse_view(bulk);
-	if (!bulk->outcome_is_unknown || connection->wait.interrupted ||
-		connection->wait.problem)
-		mts_report_failure(connection, message, error);
-	connection->invalid = true;
-	/* the detail says it, so that the context need not */
-	bulk->outcome_is_unknown = false;
-	ereport(
-		ERROR,
-		(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
-		 errmsg("%s", message),
-		 errdetail(
-			 "%s\nIt is unknown whether the last bulk write%s was executed.",
-			 mts_report_detail(connection, error),
-			 bulk->points_in_flight > 0
-				 ? psprintf(", of " INT64_FORMAT " points,",
-							bulk->points_in_flight)
-				 : ""),
-		 errhint(
-			 "Check which points are stored before you run the statement again.")));
-	pg_unreachable();
-}
-
-/* Name the buckets of writes that were refused for good. */
-static char *
-name_buckets(const List *refused)
-{
-	StringInfoData names;
-	ListCell *lc;
-
-	initStringInfo(&names);
-	foreach (lc, refused)
-	{
-		const MtsOp *op = lfirst(lc);
-		char *text = mts_document_shell(op->identity   ? op->identity
-										: op->selector ? op->selector
-													   : op->document);
-
-		if (foreach_current_index(lc) == MAX_NAMED)
-		{
-			appendStringInfo(&names, " and %d more",
-							 list_length(refused) - MAX_NAMED);
-			break;
-		}
-		if (strlen(text) > 200)
-			strcpy(text + pg_mbcliplen(text, strlen(text), 197), "...");
-		appendStringInfo(&names, "%s%s", names.len > 0 ? ", " : "", text);
-	}
-	return names.data;
-}
-
-/*
- * Return why a write was refused: the server's message, or what the update of
- * a bucket says of an attribute that differs (see core/update/update.c).
- */
-static char *
-describe_refusal(const MtsOp *op)
-{
-	static const char before[] = "altered to _id: ";
-	const char *difference = op->code == MTS_CODE_IMMUTABLE_FIELD
-								 ? strstr(op->refusal, before)
-								 : NULL;
-
-	if (!difference)
-		return mts_document_text(op->refusal);
-	return psprintf(
-		"A row has another value than its bucket in a field that describes the bucket: %s.",
-		mts_document_text(difference + strlen(before)));
-}
-
-/* Raise the error of the writes that were refused for good. */
-static _Noreturn void
-raise_refusals(const MtsRound *round)
-{
-	const MtsBulk *bulk = round->bulk;
-	const MtsOp *first = linitial(round->refused);
-	MtsServerError class = mts_server_error(first->code);
-	/* 0 in a TRUNCATE */
-	int64 total = round->npoints + bulk->points_unsent;
-	int64 lost = bulk->points_unsent;
-	char *counts = "";
-	ListCell *lc;
-
-	if (first->code == MTS_CODE_VIEW)
-		refuse_view(bulk);
-	if (round->kind != PART_PLAIN)
-		lost += round->npoints - bulk->points_done;
-	else
-		foreach (lc, round->refused)
-			lost += ((const MtsOp *) lfirst(lc))->npoints;
-	if (total > 0)
-		counts =
-			psprintf("\n" INT64_FORMAT " of " INT64_FORMAT
-					 " points of a bulk write were not stored%s %s%s.\n"
-					 "The statement stored " INT64_FORMAT " points.",
-					 lost, total,
-					 round->kind != PART_PLAIN ? ", because of" : ": those of",
-					 name_buckets(round->refused),
-					 bulk->points_unsent > 0 && round->kind == PART_PLAIN
-						 ? " and of other collections"
-						 : "",
-					 bulk->points_stored + total - lost);
-	ereport(ERROR, (errcode(class.sqlstate), errmsg("%s", make_message(bulk)),
-					errdetail("%s%s", describe_refusal(first), counts),
-					class.hint ? errhint("%s", class.hint) : 0));
-	pg_unreachable();
 }
 
 /* ---- Replies ------------------------------------------------------------ */
@@ -547,8 +339,9 @@ begin_attempt(MtsRound *round)
 {
 	MtsBulk *bulk = round->bulk;
 
-	round->attempt = mts_attempt_begin(bulk->connection, make_message(bulk),
-									   MTS_FROM_PRIMARY);
+	round->attempt =
+		mts_attempt_begin(bulk->connection, mts_bulk_error_message(bulk),
+						  MTS_FROM_PRIMARY);
 	round->attempt.is_write = true;
 	round->attempt.in_transaction = round->kind != PART_PLAIN;
 	round->attempt.relid = bulk->relid;
@@ -561,7 +354,7 @@ select_server(MtsRound *round)
 	bson_error_t error = {0};
 
 	if (!mts_attempt_try_select_server(&round->attempt, &error))
-		raise_command_failure(round->bulk, &error);
+		mts_bulk_error_raise_failure(round->bulk, &error);
 }
 
 /* Queue the commands of a part. */
@@ -848,7 +641,7 @@ collect_plain(MtsRound *round)
 	if (first.domain == 0)
 		return are_done;
 	bulk->points_done += ndone;
-	raise_command_failure(bulk, &first);
+	mts_bulk_error_raise_failure(bulk, &first);
 }
 
 /* Do the plain writes of a part, whose first commands were sent. */
@@ -1031,7 +824,7 @@ commit_part(MtsRound *round, bson_error_t *error)
 		/* a server that cannot send its reply reads no commit behind it */
 		transaction->is_open = true;
 		if (!mts_attempt_should_repeat(&round->attempt, error))
-			raise_command_failure(bulk, error);
+			mts_bulk_error_raise_failure(bulk, error);
 		if (!may_be_committed)
 			return MTS_ABORTED;
 	}
@@ -1048,7 +841,7 @@ commit_part(MtsRound *round, bson_error_t *error)
 	outcome = mts_transaction_commit(transaction, &round->attempt, &reason);
 	record_outcome(bulk, outcome == MTS_UNKNOWN);
 	if (outcome == MTS_UNKNOWN)
-		raise_command_failure(bulk, &reason);
+		mts_bulk_error_raise_failure(bulk, &reason);
 	if (outcome == MTS_COMMITTED && reason.domain != 0)
 		record_write_concern_error(round, &reason);
 	if (outcome == MTS_ABORTED && !is_interruption)
@@ -1109,7 +902,7 @@ finish_transaction(MtsRound *round)
 		submit_transaction(round);
 	}
 	if (error.domain != 0 && decide(bulk, &error) == MTS_GIVE_UP)
-		raise_command_failure(bulk, &error);
+		mts_bulk_error_raise_failure(bulk, &error);
 	record_abort(ops, n, round->n - round->first, &error);
 	return false;
 }
@@ -1171,7 +964,8 @@ finish_xact(MtsRound *round)
 					  decide(bulk, &error) == MTS_GIVE_UP)))
 	{
 		if (!refused)
-			mts_xact_report_failure(connection, make_message(bulk), &error);
+			mts_xact_report_failure(connection, mts_bulk_error_message(bulk),
+									&error);
 		/* another session has made the bucket that the update did not find */
 		if (refused->kind == MTS_OP_UPSERT &&
 			refused->code == MTS_CODE_DUPLICATE_KEY)
@@ -1236,7 +1030,7 @@ refuse_server(const MtsBulk *bulk)
 	ereport(
 		ERROR,
 		(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-		 errmsg("%s", make_message(bulk)),
+		 errmsg("%s", mts_bulk_error_message(bulk)),
 		 errdetail(
 			 "MongoDB has transactions only on a replica set, and the option requires version 4.4 or later."),
 		 errhint("Set option \"transactions\" of the foreign server or "
@@ -1469,31 +1263,17 @@ finish(MtsRound *round)
 		(void) LockRelease(&tag, ExclusiveLock, false);
 }
 
-/* Add to an error what is known of the points: an error context callback. */
-static void
-describe_bulk(void *arg)
-{
-	const MtsBulk *bulk = arg;
-	int64 npoints = bulk->points_stored + bulk->points_done;
-
-	if (npoints > 0)
-		errcontext("bulk write after " INT64_FORMAT " points of the statement "
-				   "were stored in MongoDB collection \"%s.%s\"",
-				   npoints, bulk->database, bulk->collection);
-	if (bulk->outcome_is_unknown)
-		errcontext("bulk write of " INT64_FORMAT " points; whether they were "
-				   "stored in MongoDB collection \"%s.%s\" is not known",
-				   bulk->points_in_flight, bulk->database, bulk->collection);
-}
-
 /* Raise what the writes of a round have failed of. */
 static void
 raise_failures(const MtsRound *round)
 {
 	if (round->refused)
-		raise_refusals(round);
+		mts_bulk_error_raise_refusals(round->bulk, round->refused,
+									  round->npoints,
+									  round->kind != PART_PLAIN);
 	if (round->write_concern_error.domain != 0)
-		mts_report_failure(round->bulk->connection, make_message(round->bulk),
+		mts_report_failure(round->bulk->connection,
+						   mts_bulk_error_message(round->bulk),
 						   &round->write_concern_error);
 }
 
@@ -1548,7 +1328,7 @@ send_postponed(MtsConnection *connection, void *arg)
 
 	mts_bulk_execute(&bulk, &write->op, 1);
 	if (bulk.affected == 0)
-		mts_bulk_refuse_changed(&bulk, "The bucket was not written.");
+		mts_bulk_error_refuse_changed(&bulk, "The bucket was not written.");
 }
 
 /*
@@ -1629,7 +1409,8 @@ forget_round(void *arg)
 static void
 begin(MtsBulk *bulk, MtsOp *ops, int nops, bool is_early)
 {
-	ErrorContextCallback callback = {error_context_stack, describe_bulk, bulk};
+	ErrorContextCallback callback = {error_context_stack,
+									 mts_bulk_error_describe, bulk};
 	MtsConnection *connection = bulk->connection;
 	bool is_alone = !connection->under_way;
 	MtsRound *round;
@@ -1676,7 +1457,8 @@ mts_bulk_begin(MtsBulk *bulk, MtsOp *ops, int nops)
 void
 mts_bulk_end(MtsBulk *bulk)
 {
-	ErrorContextCallback callback = {error_context_stack, describe_bulk, bulk};
+	ErrorContextCallback callback = {error_context_stack,
+									 mts_bulk_error_describe, bulk};
 	MtsRound *round = bulk->round;
 
 	if (!round)
@@ -1705,7 +1487,7 @@ bool
 mts_bulk_is_transaction(MtsBulk *bulk)
 {
 	MtsAttempt attempt =
-		mts_attempt_begin(bulk->connection, make_message(bulk),
+		mts_attempt_begin(bulk->connection, mts_bulk_error_message(bulk),
 						  MTS_FROM_PRIMARY);
 
 	if (!bulk->is_atomic)

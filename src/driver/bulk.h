@@ -88,8 +88,5 @@ extern LOCKTAG mts_bulk_lock(const MtsBulk *bulk);
 extern void mts_bulk_begin(MtsBulk *bulk, MtsOp *ops, int nops);
 extern void mts_bulk_end(MtsBulk *bulk);
 extern void mts_bulk_execute(MtsBulk *bulk, MtsOp *ops, int nops);
-extern void mts_bulk_check_view(const MtsBulk *bulk);
-extern _Noreturn void mts_bulk_refuse_changed(const MtsBulk *bulk,
-											  const char *detail);
 
 #endif /* MTS_BULK_H */

@@ -30,6 +30,7 @@
 #include "utils/tuplesort.h"
 
 #include "core/bson/template.h"
+#include "driver/bulk_error.h"
 #include "driver/document.h"
 #include "driver/xact.h"
 #include "modify/bucket_reader.h"
@@ -306,7 +307,7 @@ refuse_point(const MtsEdits *edits, const char *detail)
 		detail = psprintf(
 			"%s\nMoved points are stored in their new slots, and some are also still in their old ones.",
 			detail);
-	mts_bulk_refuse_changed(bulk, detail);
+	mts_bulk_error_refuse_changed(bulk, detail);
 }
 
 static int

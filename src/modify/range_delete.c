@@ -142,9 +142,10 @@ read_points(const MtsRangeDelete *delete, MtsEdits *edits,
 	{
 		n++;
 		if (marks)
-			mts_rollup_mark_add(
-				marks, Max(unfold->earliest, ranges->items[0].from),
-				Min(unfold->latest, ranges->items[ranges->n - 1].to - 1));
+			mts_rollup_mark_add(marks,
+								Max(unfold->earliest, ranges->items[0].from),
+								Min(unfold->latest,
+									ranges->items[ranges->n - 1].to - 1));
 		ExecStoreVirtualTuple(slot);
 		if (!delete->filter ||
 			!mts_ranges_contain(&delete->whole, scan->bucket->unfold.start))

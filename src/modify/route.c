@@ -77,8 +77,9 @@ list_existing(const MtsBulk *bulk, List *names)
 								 mts_document_make("{name: {$in: %a}}", list));
 }
 
-static bool
-is_listed(List *names, const char *name)
+/* mts_route_is_listed: tell whether some names contain a name. */
+bool
+mts_route_is_listed(const List *names, const char *name)
 {
 	ListCell *lc;
 
@@ -147,7 +148,7 @@ list_collections(const MtsOp *ops, int nops)
 	List *names = NIL;
 
 	for (int i = 0; i < nops; i++)
-		if (!is_listed(names, ops[i].collection))
+		if (!mts_route_is_listed(names, ops[i].collection))
 			names = lappend(names, (char *) ops[i].collection);
 	list_sort(names, compare_names);
 	return names;
@@ -162,8 +163,8 @@ find_existing(const MtsBulk *bulk, const MtsOp *ops, int nops)
 
 	for (int i = 0; i < nops; i++)
 		if (may_insert(&ops[i]) &&
-			!is_listed(bulk->route->known, ops[i].collection) &&
-			!is_listed(unknown, ops[i].collection))
+			!mts_route_is_listed(bulk->route->known, ops[i].collection) &&
+			!mts_route_is_listed(unknown, ops[i].collection))
 			unknown = lappend(unknown, (char *) ops[i].collection);
 	if (!unknown)
 		return;
@@ -183,7 +184,7 @@ create_all(MtsBulk *bulk, const MtsOp *ops, int nops)
 		LOCKTAG tag;
 
 		if (!may_insert(&ops[i]) ||
-			is_listed(bulk->route->known, ops[i].collection))
+			mts_route_is_listed(bulk->route->known, ops[i].collection))
 			continue;
 		bulk->collection = ops[i].collection;
 		tag = mts_bulk_lock(bulk);
@@ -205,6 +206,7 @@ void
 mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 {
 	MtsOp *group = palloc(nops * sizeof(MtsOp));
+	MtsOp **originals = palloc(nops * sizeof(MtsOp *));
 	const char *lacking = NULL;
 	int64 affected = 0, created = 0, unsent = 0;
 	ListCell *lc;
@@ -232,16 +234,20 @@ mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 		{
 			if (strcmp(ops[i].collection, lfirst(lc)) != 0)
 				continue;
+			originals[n] = &ops[i];
 			group[n++] = ops[i];
 			unsent -= ops[i].npoints;
 			has_inserts |= may_insert(&ops[i]);
 		}
 		bulk->points_unsent = unsent;
 		bulk->collection = lfirst(lc);
-		if (has_inserts && !is_listed(bulk->route->known, lfirst(lc)))
+		if (has_inserts &&
+			!mts_route_is_listed(bulk->route->known, lfirst(lc)))
 			create_and_execute(bulk, group, n);
 		else
 			mts_bulk_execute(bulk, group, n);
+		for (int i = 0; i < n; i++)
+			originals[i]->fall_back = group[i].fall_back;
 		if (bulk->affected < n && !lacking)
 			lacking = bulk->collection;
 		affected += bulk->affected;

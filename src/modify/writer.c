@@ -12,8 +12,8 @@
  * growing, and their points are copied into the next one.  A bucket is growing
  * if its last turn is not longer ago than two of its turns are apart.  If too
  * few buckets are complete, the batch grows as far as memory allows, and is
- * then sent as a whole.  The buckets of the last batch are remembered, because
- * a batch can be too short for a second turn.
+ * then sent as a whole, slice by slice.  The buckets of the last batch are
+ * remembered, because a batch can be too short for a second turn.
  *
  * The rows of a write agree in the attributes of their bucket, as far as they
  * give them.  Whether the bucket agrees is checked by its update.
@@ -30,9 +30,8 @@
  * write that is refused is sent again without the assumption (see bulk.c).
  * Where a batch is large, the first buckets are tried, and all others unless
  * most of these were refused.  The next trial is then some batches later.
- * This is not done in a rolling set, whose collections can have different
- * indexes, nor in a transaction block, which a refused write would abort (see
- * xact.c).
+ * This is not done in a transaction block, which a refused write would abort
+ * (see xact.c).
  */
 #include "modify/writer.h"
 
@@ -47,6 +46,7 @@
 #include "core/update/new_bucket.h"
 #include "core/update/update.h"
 #include "core/update/write_once.h"
+#include "driver/bulk_error.h"
 #include "driver/document.h"
 #include "driver/server_error.h"
 #include "driver/xact.h"
@@ -253,6 +253,12 @@ mts_writer_new(MtsTable *table, Oid userid)
 	writer->sent =
 		GenerationContextCreate(CurrentMemoryContext, "mongo_ts_fdw batch",
 								ALLOCSET_DEFAULT_SIZES);
+	writer->slice =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw slice",
+							  ALLOCSET_DEFAULT_SIZES);
+	writer->next_slice =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw slice",
+							  ALLOCSET_DEFAULT_SIZES);
 	mts_writer_discard(writer);
 	return writer;
 }
@@ -537,29 +543,6 @@ mark_growing(const MtsWriter *writer)
 	return npoints;
 }
 
-/*
- * mts_writer_is_full
- *		Tell whether it is time to send the batch.
- *
- * The points of complete buckets are sent if they are the most.  Otherwise,
- * the batch is full when it has no more memory.
- */
-bool
-mts_writer_is_full(MtsWriter *writer)
-{
-	if (writer->npoints < writer->next_check)
-		return false;
-	if ((writer->npoints >= writer->batch_size &&
-		 mark_growing(writer) <= writer->npoints / 2) ||
-		MemoryContextMemAllocated(writer->batch, true) +
-				MemoryContextMemAllocated(writer->buckets, true) >=
-			get_hash_memory_limit())
-		return true;
-	writer->next_check =
-		writer->npoints + Max(writer->table->batch_size / CHECKS_PER_BATCH, 1);
-	return false;
-}
-
 /* Copy the write of a growing bucket. */
 static MtsBucketWrite *
 copy_write(const MtsWriter *writer, const MtsBucketWrite *write)
@@ -616,7 +599,7 @@ begin_next_batch(MtsWriter *writer, bool keeps_points)
  * on _id, or the table's own.
  */
 static bool
-has_unique_index(const MtsWriter *writer)
+has_unique_index(const MtsWriter *writer, const char *collection)
 {
 	const MtsBulk *bulk = &writer->bulk;
 	bson_t *index = mts_document_new();
@@ -626,8 +609,8 @@ has_unique_index(const MtsWriter *writer)
 	(void) mts_index_describe(writer->table, writer->targeting->identity,
 							  index);
 	return bson_has_field(index, "unique") &&
-		   mts_index_find(bulk->connection, bulk->database, bulk->collection,
-						  index, NULL);
+		   mts_index_find(bulk->connection, bulk->database, collection, index,
+						  NULL);
 }
 
 /* Tell whether a write that assumes too much may be refused. */
@@ -639,18 +622,41 @@ may_be_refused(MtsWriter *writer)
 		   !mts_bulk_is_transaction(&writer->bulk);
 }
 
+/* Tell whether a collection has the unique index, as the statement knows. */
+static bool
+is_indexed(MtsWriter *writer, const char *collection)
+{
+	List **names;
+	MemoryContext old;
+
+	if (mts_route_is_listed(writer->indexed, collection))
+		return true;
+	if (mts_route_is_listed(writer->unindexed, collection))
+		return false;
+	names = has_unique_index(writer, collection) ? &writer->indexed
+												 : &writer->unindexed;
+	old = MemoryContextSwitchTo(GetMemoryChunkContext(writer));
+	*names = lappend(*names, pstrdup(collection));
+	MemoryContextSwitchTo(old);
+	return names == &writer->indexed;
+}
+
 /* Tell whether writes may assume what is stored. */
 static bool
 may_assume(MtsWriter *writer)
 {
-	if (writer->moves_points || writer->table->rolling_name ||
+	ListCell *lc;
+
+	if (writer->moves_points ||
 		!bson_empty(writer->targeting->identity->others) ||
 		!may_be_refused(writer))
 		return false;
-	if (writer->unique == MTS_UNIQUE_UNKNOWN)
-		writer->unique =
-			has_unique_index(writer) ? MTS_UNIQUE_YES : MTS_UNIQUE_NO;
-	return writer->unique == MTS_UNIQUE_YES;
+	if (!writer->table->rolling_name)
+		return is_indexed(writer, writer->bulk.collection);
+	foreach (lc, writer->writes)
+		if (!is_indexed(writer, ((MtsBucketWrite *) lfirst(lc))->collection))
+			return false;
+	return true;
 }
 
 /* Tell whether a batch is large enough to look for new buckets. */
@@ -718,15 +724,18 @@ static void
 finish_sent(MtsWriter *writer)
 {
 	MtsBulk *bulk = &writer->bulk;
+	MemoryContext old = MemoryContextSwitchTo(writer->slice);
 
 	mts_bulk_end(bulk);
 	if (writer->ntried > 0)
 		record_trial(writer->trial, writer->ntried,
 					 writer->ntried - count_tries(writer->ops, writer->nops));
 	if (bulk->affected < writer->nops)
-		mts_bulk_refuse_changed(
+		mts_bulk_error_refuse_changed(
 			bulk, "Another point has been stored in one of the slots.");
 	writer->nops = writer->ntried = 0;
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(writer->slice);
 	MemoryContextReset(writer->sent);
 }
 
@@ -766,6 +775,8 @@ static void
 send_writes(MtsWriter *writer, List *writes, int first, int end,
 			MtsTrial *trial)
 {
+	MemoryContext slice = writer->next_slice;
+	MemoryContext old = MemoryContextSwitchTo(slice);
 	MtsOp *ops =
 		palloc(count_ops(writer, writes, first, end) * sizeof(MtsOp) + 1);
 	int nops = 0;
@@ -782,6 +793,8 @@ send_writes(MtsWriter *writer, List *writes, int first, int end,
 		nops += mts_bucket_write_ops(writer->targeting, write, ops + nops);
 	}
 	finish_sent(writer);
+	writer->next_slice = writer->slice;
+	writer->slice = slice;
 	writer->ops = ops;
 	writer->nops = nops;
 	writer->trial = trial;
@@ -791,6 +804,7 @@ send_writes(MtsWriter *writer, List *writes, int first, int end,
 	mts_route_begin(&writer->bulk, ops, nops);
 	if (writer->bulk.has_restarted)
 		writer->batch_size = Min(writer->batch_size, INT_MAX / 2) * 2;
+	MemoryContextSwitchTo(old);
 }
 
 /*
@@ -846,6 +860,51 @@ send_slices(MtsWriter *writer, List *writes)
 	}
 }
 
+/* ---- Batches ------------------------------------------------------------ */
+
+/* Return the memory of the batch, and of what is known of its buckets. */
+static Size
+batch_memory(const MtsWriter *writer)
+{
+	return MemoryContextMemAllocated(writer->batch, true) +
+		   MemoryContextMemAllocated(writer->buckets, true);
+}
+
+/* Tell whether the batch has no more memory, even if it need not be shared. */
+static bool
+is_out_of_memory(MtsWriter *writer)
+{
+	Size limit = get_hash_memory_limit();
+
+	if (batch_memory(writer) + MemoryContextMemAllocated(writer->sent, true) <
+		limit)
+		return false;
+	finish_sent(writer);
+	return batch_memory(writer) >= limit;
+}
+
+/*
+ * mts_writer_is_full
+ *		Tell whether it is time to send the batch.
+ *
+ * The points of complete buckets are sent if they are the most.  Otherwise,
+ * the batch is full when it has no more memory.  Before that, the last one is
+ * awaited, which has its memory until it is stored.
+ */
+bool
+mts_writer_is_full(MtsWriter *writer)
+{
+	if (writer->npoints < writer->next_check)
+		return false;
+	if ((writer->npoints >= writer->batch_size &&
+		 mark_growing(writer) <= writer->npoints / 2) ||
+		is_out_of_memory(writer))
+		return true;
+	writer->next_check =
+		writer->npoints + Max(writer->table->batch_size / CHECKS_PER_BATCH, 1);
+	return false;
+}
+
 /* Send the batch, but keep the points of growing buckets, if so wished. */
 static void
 send_batch(MtsWriter *writer, bool keeps_points)
@@ -874,13 +933,19 @@ send_batch(MtsWriter *writer, bool keeps_points)
  * mts_writer_send
  *		Send the batch, and begin a new one while it is stored.
  *
- * Growing buckets are kept if the others have most of the points.  An error
- * of the batch is raised with the next one, or by mts_writer_flush.
+ * Growing buckets are kept if the others have most of the points, and there
+ * is memory for a copy.  An error of the batch is raised with the next one, or
+ * by mts_writer_flush.
  */
 void
 mts_writer_send(MtsWriter *writer)
 {
-	send_batch(writer, mark_growing(writer) <= writer->npoints / 2);
+	Size memory = batch_memory(writer);
+	int growing = mark_growing(writer);
+
+	send_batch(writer, growing <= writer->npoints / 2 &&
+						   memory + memory / writer->npoints * growing <=
+							   get_hash_memory_limit());
 }
 
 /*
@@ -890,10 +955,6 @@ mts_writer_send(MtsWriter *writer)
 void
 mts_writer_flush(MtsWriter *writer)
 {
-	MemoryContext old;
-
 	send_batch(writer, false);
-	old = MemoryContextSwitchTo(writer->sent);
 	finish_sent(writer);
-	MemoryContextSwitchTo(old);
 }

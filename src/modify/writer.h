@@ -12,14 +12,6 @@
 #include "modify/bucket_write.h"
 #include "modify/rollup_mark.h"
 
-/* Whether a unique index refuses a second bucket with the same key */
-typedef enum MtsUnique
-{
-	MTS_UNIQUE_UNKNOWN,
-	MTS_UNIQUE_YES,
-	MTS_UNIQUE_NO
-} MtsUnique;
-
 /* What the statement has learnt from writes that assume what is stored */
 typedef struct MtsTrial
 {
@@ -37,7 +29,8 @@ typedef struct MtsWriter
 	MtsRollupMarks *marks; /* NULL without roll-ups */
 	bool has_begun;        /* some row was added */
 	bool moves_points;     /* from other buckets or slots; not new ones */
-	MtsUnique unique;
+	List *indexed;   /* collections, by whether a unique index refuses a */
+	List *unindexed; /* second bucket with the same key */
 	MtsTrial new_buckets; /* the buckets do not exist */
 	MtsTrial once;        /* otherwise, the slots are empty */
 	int64 nrows;          /* of the statement */
@@ -64,8 +57,12 @@ typedef struct MtsWriter
 	int batch_size; /* the table's, or more; points */
 	int next_check; /* points at which the batch may be full */
 
-	/* the batch that was sent last, until it is stored */
-	MemoryContext sent; /* of its writes and operations */
+	/* the rows that were sent last, until they are stored */
+	MemoryContext sent; /* of the batch */
+
+	/* the slice of a batch that was sent last, until it is stored */
+	MemoryContext slice; /* of its operations */
+	MemoryContext next_slice;
 	MtsOp *ops;
 	int nops;
 	MtsTrial *trial; /* what they assume, or NULL */

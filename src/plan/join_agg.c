@@ -25,7 +25,6 @@
 #include <math.h>
 
 #include "access/htup_details.h"
-#include "access/nbtree.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
@@ -51,6 +50,7 @@
 #include "plan/grouping_sets.h"
 #include "plan/join_order.h"
 #include "pushdown/infallible.h"
+#include "table/type.h"
 
 bool mts_enable_join_aggregate = true;
 
@@ -157,30 +157,8 @@ add_keys_of_target(Keys *keys, const PathTarget *target)
 }
 
 /*
- * Tell whether equal values of an expression are identical.  Text without a
- * collation cannot be compared.
- */
-static bool
-has_identical_equals(Node *expr)
-{
-	TypeCacheEntry *type =
-		lookup_type_cache(exprType(expr), TYPECACHE_BTREE_OPFAMILY);
-	Oid function;
-
-	if (!OidIsValid(type->btree_opf) || (type_is_collatable(exprType(expr)) &&
-										 !OidIsValid(exprCollation(expr))))
-		return false;
-	function = get_opfamily_proc(type->btree_opf, type->btree_opintype,
-								 type->btree_opintype, BTEQUALIMAGE_PROC);
-	return OidIsValid(function) &&
-		   DatumGetBool(
-			   OidFunctionCall1Coll(function, exprCollation(expr),
-									ObjectIdGetDatum(type->btree_opintype)));
-}
-
-/*
  * Tell whether the scan can group by a key.  Equal values of character(n) can
- * have lengths that differ, though its operator class says otherwise.
+ * have lengths that differ.
  */
 static bool
 is_usable(const Keys *keys, Node *key)
@@ -203,7 +181,8 @@ find_keys(Keys *keys, const PathTarget *target)
 	add_keys_of_target(keys, target);
 	keys->all = list_concat_unique(keys->all, keys->above);
 	foreach (lc, keys->above)
-		if (!has_identical_equals(lfirst(lc)))
+		if (!mts_type_has_identical_equals(exprType(lfirst(lc)),
+										   exprCollation(lfirst(lc))))
 			return false;
 	foreach (lc, keys->all)
 		if (!is_usable(keys, lfirst(lc)))

@@ -338,6 +338,7 @@ make_statement(const Wanted *wanted)
 {
 	Oid relid = wanted->source->relid;
 	char *schema = get_namespace_name(get_rel_namespace(relid));
+	ForeignServer *server = GetForeignServer(wanted->source->serverid);
 	StringInfoData sql;
 
 	initStringInfo(&sql);
@@ -345,9 +346,7 @@ make_statement(const Wanted *wanted)
 					 quote_qualified_identifier(schema, wanted->name));
 	append_columns(&sql, wanted);
 	appendStringInfo(&sql, ")\nSERVER %s OPTIONS (",
-					 quote_identifier(
-						 GetForeignServer(wanted->source->serverid)
-							 ->servername));
+					 quote_identifier(server->servername));
 	append_option(&sql, "database", wanted->source->database);
 	append_option(&sql, "bucket_span", wanted->shape.span);
 	append_option(&sql, "bucket_time_zone", wanted->zone);
@@ -357,6 +356,8 @@ make_statement(const Wanted *wanted)
 	append_option(&sql, "rollup_interval", interval_text(wanted->interval));
 	append_option(&sql, "rollup_zone", wanted->zone);
 	append_option(&sql, "rollup_lag", interval_text(wanted->lag));
+	if (!mts_option_get_bool(server->options, "updatable", true))
+		append_option(&sql, "updatable", "true");
 	appendStringInfoChar(&sql, ')');
 	return sql.data;
 }

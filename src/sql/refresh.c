@@ -70,7 +70,7 @@ typedef struct Refresh
 	bson_oid_t token;       /* of this refresh */
 	char *insert;           /* the statements */
 	char *delete;
-	char *extent;
+	char *first;
 } Refresh;
 
 /* ---- The statements ----------------------------------------------------- */
@@ -210,10 +210,8 @@ make_statements(Refresh *refresh)
 		psprintf("INSERT INTO %s (%s) SELECT %s FROM %s WHERE %s GROUP BY %s",
 				 full_name(refresh->relid), columns.data, values.data,
 				 full_name(rollup->source), where, groups.data);
-	refresh->extent =
-		psprintf("SELECT pg_catalog.min(%s), pg_catalog.max(%s) FROM %s WHERE "
-				 "%s",
-				 time, time, full_name(rollup->source), where);
+	refresh->first = psprintf("SELECT pg_catalog.min(%s) FROM %s WHERE %s",
+							  time, full_name(rollup->source), where);
 	refresh->delete =
 		psprintf("DELETE FROM %s WHERE %s", full_name(refresh->relid),
 				 psprintf(range, column_name(refresh->relid, own_time)));
@@ -438,7 +436,7 @@ take_stale(Refresh *refresh, const bson_t *doc)
  * none begins before it ends.
  */
 static void
-check_token(Refresh *refresh, MtsRange range)
+check_token(Refresh *refresh, MtsRange range, bool in_xact)
 {
 	MtsBulk bulk = refresh->bulk;
 	bson_value_t token = {.value_type = BSON_TYPE_OID};
@@ -448,8 +446,7 @@ check_token(Refresh *refresh, MtsRange range)
 
 	token.value.v_oid = refresh->token;
 	mts_template_fields((bson_t *) op.selector, "{by: %v}", &token);
-	bulk.joins_xact = mts_table_joins_xact(refresh->rollup->table);
-	bulk.is_atomic = bulk.joins_xact;
+	bulk.joins_xact = bulk.is_atomic = in_xact;
 	mts_bulk_execute(&bulk, &op, 1);
 	if (bulk.affected == 0)
 		yield_to_other(refresh, range);
@@ -475,34 +472,33 @@ compute(Refresh *refresh, MtsRange range)
 				 errdetail(
 					 "Its intervals do not consist of whole intervals of "
 					 "the finer roll-up.")));
+	/* the transaction begins here, so it reads what it will write */
+	check_token(refresh, range, is_own);
 	SPI_connect();
 	/* nothing has been written at or after the former watermark */
 	if (range.from < refresh->state.until ||
 		refresh->state.until == MTS_TIME_MIN)
 		execute(refresh->delete, range);
 	execute(refresh->insert, range);
-	check_token(refresh, range);
 	if (is_own)
 		mts_xact_commit(connection);
 	SPI_finish();
 }
 
-/* Find the times of the first and the last point in a range, if there are. */
-static bool
-find_extent(const Refresh *refresh, MtsRange range, MtsRange *extent)
+/* Find the time of the first row of the source before some time. */
+static MtsTime
+find_first(const Refresh *refresh, MtsTime end)
 {
 	bool is_null;
+	MtsTime first;
 
 	SPI_connect();
-	execute(refresh->extent, range);
-	extent->from =
+	execute(refresh->first, (MtsRange){MTS_TIME_MIN, end});
+	first =
 		DatumGetTimestampTz(SPI_getbinval(SPI_tuptable->vals[0],
 										  SPI_tuptable->tupdesc, 1, &is_null));
-	extent->to =
-		DatumGetTimestampTz(SPI_getbinval(SPI_tuptable->vals[0],
-										  SPI_tuptable->tupdesc, 2, &is_null));
 	SPI_finish();
-	return !is_null;
+	return is_null ? end - 1 : first;
 }
 
 /*
@@ -530,7 +526,8 @@ compute_chunks(Refresh *refresh, MtsRange range, MtsTime first,
 						   mts_clock_floor(&layout->clock, first,
 										   layout->span),
 						   layout->span, n, &chunk.to))
-			chunk.to = Min(chunk.to, range.to);
+			chunk.to =
+				Min(mts_rollup_ceil(refresh->rollup, chunk.to), range.to);
 		compute(refresh, chunk);
 		range.from = first = chunk.to;
 		mts_ranges_add(&left, range.from, range.to);
@@ -554,38 +551,28 @@ compute_all(Refresh *refresh)
 		MtsRange range = refresh->todo.items[i];
 		MtsRanges later = {refresh->todo.n - i - 1,
 						   refresh->todo.items + i + 1};
-		MtsTime first = range.from;
-		MtsRange extent;
 
-		if (first == MTS_TIME_MIN)
-			first = find_extent(refresh, range, &extent) ? extent.from
-														 : range.to - 1;
-		compute_chunks(refresh, range, first, &later);
+		compute_chunks(refresh, range,
+					   range.from == MTS_TIME_MIN
+						   ? find_first(refresh, range.to)
+						   : range.from,
+					   &later);
 	}
 }
 
 /* ---- What is to be done ------------------------------------------------- */
 
-/* Return the ranges, extended to whole intervals, in which a is not b. */
+/* Return what of a remains without the intervals that overlap b. */
 static MtsRanges
 subtract(const MtsRollup *rollup, const MtsRanges *a, const MtsRanges *b)
 {
 	MtsRanges whole = {0, palloc((b->n + 1) * sizeof(MtsRange))};
-	MtsRanges rest = {0, palloc((b->n + 2) * sizeof(MtsRange))};
-	MtsRanges result = {0, palloc((a->n + b->n + 2) * sizeof(MtsRange))};
+	MtsRanges result = {0, palloc((a->n + b->n + 1) * sizeof(MtsRange))};
 
 	for (int i = 0; i < b->n; i++)
-	{
-		MtsRange range = {mts_rollup_floor(rollup, b->items[i].from),
-						  mts_rollup_ceil(rollup, b->items[i].to)};
-
-		if (whole.n > 0 && range.from < whole.items[whole.n - 1].to)
-			range.from = whole.items[whole.n - 1].to;
-		if (range.from < range.to)
-			mts_ranges_add(&whole, range.from, range.to);
-	}
-	mts_ranges_complement(&whole, &rest);
-	mts_ranges_intersect(a, &rest, &result);
+		mts_ranges_add(&whole, mts_rollup_floor(rollup, b->items[i].from),
+					   mts_rollup_ceil(rollup, b->items[i].to));
+	mts_ranges_subtract(a, &whole, &result);
 	return result;
 }
 
@@ -630,7 +617,7 @@ leave_out_unready(Refresh *refresh)
 	MtsRange after;
 	MtsRanges one = {1, &after};
 
-	mts_rollup_read_state(refresh->finer, GetUserId(), NULL, false, &finer);
+	mts_rollup_read_state(refresh->finer, GetUserId(), NULL, &finer);
 	after = (MtsRange){finer.until, MTS_TIME_MAX};
 	unready = (MtsRanges){0, palloc((finer.stale.n + 1) * sizeof(MtsRange))};
 	mts_ranges_unite(&finer.stale, &one, &unready);
@@ -714,6 +701,11 @@ refresh_rollup(Oid relid, const MtsRange *wanted)
 	wait_for_writers(rollup->points);
 	if (rollup->source != rollup->points)
 		wait_for_writers(rollup->source);
+	/* a read sees all that was there at the session's last write */
+	check_token(&refresh,
+				(MtsRange){refresh.todo.items[0].from,
+						   refresh.todo.items[refresh.todo.n - 1].to},
+				false);
 	if (refresh.finer)
 		leave_out_unready(&refresh);
 	compute_all(&refresh);

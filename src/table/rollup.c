@@ -635,8 +635,7 @@ mts_rollup_parse_state(const MtsRollup *rollup, const bson_t *doc,
  */
 void
 mts_rollup_read_state(const MtsRollup *rollup, Oid userid,
-					  MtsSnapshot *snapshot, bool in_xact,
-					  MtsRollupState *state)
+					  MtsSnapshot *snapshot, MtsRollupState *state)
 {
 	const MtsTable *table = rollup->table;
 	MtsFind find = {.filter =
@@ -644,7 +643,6 @@ mts_rollup_read_state(const MtsRollup *rollup, Oid userid,
 														   table->collection)),
 					.on_primary = snapshot == NULL,
 					.snapshot = snapshot,
-					.in_xact = in_xact,
 					.relid = table->relid};
 
 	if (rollup->by_application)

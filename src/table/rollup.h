@@ -81,7 +81,7 @@ extern bool mts_rollup_parse_range(const MtsRollup *rollup, const bson_t *item,
 extern void mts_rollup_parse_state(const MtsRollup *rollup, const bson_t *doc,
 								   MtsRollupState *state);
 extern void mts_rollup_read_state(const MtsRollup *rollup, Oid userid,
-								  MtsSnapshot *snapshot, bool in_xact,
+								  MtsSnapshot *snapshot,
 								  MtsRollupState *state);
 extern bool mts_rollup_try_read_state(const MtsRollup *rollup, Oid userid,
 									  MtsRollupState *state);

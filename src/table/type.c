@@ -8,8 +8,10 @@
  */
 #include "table/type.h"
 
+#include "access/nbtree.h"
 #include "catalog/pg_type.h"
 #include "utils/lsyscache.h"
+#include "utils/typcache.h"
 
 #define BIT(type) (UINT32_C(1) << (type))
 
@@ -165,4 +167,28 @@ mts_type_has_extremes(Oid typid, MtsKeyType type)
 	return mts_type_is_number(getBaseType(typid)) ||
 		   (mts_type_is_text(typid) && type == MTS_KEY_IS_STRING) ||
 		   (mts_type_is_time(typid) && type == MTS_KEY_IS_DATE);
+}
+
+/*
+ * mts_type_has_identical_equals
+ *		Tell whether equal values of a type are identical.
+ *
+ * Text without a collation cannot be compared.  Values of character(n) can
+ * have different lengths, though the operator class says otherwise.
+ */
+bool
+mts_type_has_identical_equals(Oid typid, Oid collation)
+{
+	TypeCacheEntry *type = lookup_type_cache(typid, TYPECACHE_BTREE_OPFAMILY);
+	Oid function;
+
+	if (!OidIsValid(type->btree_opf) || getBaseType(typid) == BPCHAROID ||
+		(type_is_collatable(typid) && !OidIsValid(collation)))
+		return false;
+	function = get_opfamily_proc(type->btree_opf, type->btree_opintype,
+								 type->btree_opintype, BTEQUALIMAGE_PROC);
+	return OidIsValid(function) &&
+		   DatumGetBool(
+			   OidFunctionCall1Coll(function, collation,
+									ObjectIdGetDatum(type->btree_opintype)));
 }

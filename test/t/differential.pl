@@ -241,7 +241,7 @@ sub check_plans
 	foreach my $name (sort keys %plans)
 	{
 		my $n = fetch("SELECT count(*) FROM outcome WHERE $plans{$name}");
-		my $rare = $name =~ m/^(steps|first|counts)/;
+		my $rare = $name =~ m/^(steps|first|counts|roll|orders)/;
 		cmp_ok($n, '>', $queries / ($rare ? 1000 : 200), "$n $name");
 	}
 	return;

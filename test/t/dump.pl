@@ -84,6 +84,14 @@ $node->safe_psql('postgres', <<"END");
 		v  numeric OPTIONS (field 'p[].v', sum_field 'total')
 	) SERVER data OPTIONS (bucket_time_field 'day', bucket_span '1 day', count_field 'n');
 
+	-- a roll-up sorts before its points
+	CREATE FOREIGN TABLE by_day (
+		ts timestamptz, k int,
+		n  bigint OPTIONS (field 'd.{day:1}.n', rollup 'count', rollup_column 'v')
+	) SERVER data OPTIONS (bucket_span '1 month', bucket_time_zone 'Asia/Kolkata', rollup_of 'public.lists',
+		rollup_interval '1 day', rollup_zone 'Asia/Kolkata', rollup_lag '5 minutes', rollup_maintained_by 'refresh');
+	ALTER FOREIGN TABLE lists OPTIONS (ADD rollup_retention '36500 days');
+
 	CREATE VIEW busy AS SELECT sensor, count(*), sum(val) FROM sensors GROUP BY sensor;
 	CREATE VIEW guarded WITH (security_barrier) AS SELECT * FROM parts WHERE v > 2;
 	CREATE MATERIALIZED VIEW days AS
@@ -111,6 +119,7 @@ $node->safe_psql('postgres', <<"END");
 	INSERT INTO lists SELECT '2013-10-10Z'::timestamptz + i * interval '1 h', i % 3, i / 8.0
 		FROM generate_series(1, 100) i;
 	REFRESH MATERIALIZED VIEW days;
+	SELECT mongo_ts_refresh_rollup('by_day');
 END
 
 my %answers = map { $_ => $node->safe_psql('postgres', $_) } (
@@ -120,6 +129,7 @@ my %answers = map { $_ => $node->safe_psql('postgres', $_) } (
 	'SELECT tableoid::regclass, * FROM parts ORDER BY ts, label, v',
 	'SELECT k, count(*), sum(v) FROM lists GROUP BY 1 ORDER BY 1',
 	'SELECT * FROM busy ORDER BY 1',
+	'SELECT * FROM by_day ORDER BY 1, 2',
 	'SELECT * FROM guarded ORDER BY ts, label, v',
 	'SELECT * FROM days ORDER BY 1',
 	'SELECT srvname, usename, umoptions FROM pg_user_mappings ORDER BY 1, 2');

@@ -109,6 +109,33 @@ make(50, 10, 'ts, k');
 $writes = insert('4MB');
 is(sum(@{ $writes->{insert} }), 500, 'each new bucket of arrays is inserted once') or diag explain $writes;
 
+# Return by how many MB the memory of a session has grown at most, while it
+# runs a statement with work_mem for 40 MB of rows.
+sub grow
+{
+	my ($sql) = @_;
+	my $read = q{SELECT substring(pg_read_file('/proc/self/status') FROM 'VmHWM:\s+(\d+)')::int / 1024};
+	my @most = split m/\n/, $node->safe_psql('postgres', <<"END");
+		SET work_mem = '20MB';
+		SELECT count(*) > 0 FROM points;
+		$read;
+		$sql;
+		$read;
+END
+	return $most[2] - $most[1];
+}
+
+# No statement holds more than its rows and 32 MB, whatever waits to be stored.
+SKIP:
+{
+	skip('no /proc', 2) unless -e '/proc/self/status';
+	$node->safe_psql('postgres', 'DELETE FROM points; ALTER FOREIGN TABLE points OPTIONS (ADD batch_size \'2000\')');
+	my $most = grow(q(INSERT INTO points SELECT '2020-01-01Z'::timestamptz + n * interval '1 min', 'k' || i, NULL, n, repeat('x', 2000)
+		FROM generate_series(0, 49) n, generate_series(0, 1499) i));
+	cmp_ok($most, '<', 40 + 32, "an INSERT of 150 MB takes $most MB");
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM points'), 75000, '... and stores all');
+}
+
 $node->safe_psql('postgres', q(SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')));
 $node->stop;
 done_testing();

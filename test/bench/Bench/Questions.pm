@@ -295,7 +295,8 @@ sub totals_figure
 }
 
 # The ten greatest values, by the greatest value of each bucket.  The plan in
-# bench.json has the number of buckets.
+# bench.json has the number of buckets.  The floor knows that all buckets have
+# one, and sorts no more than it wants.
 sub greatest_figure
 {
 	my $ten = sub { return "SELECT v, d, host FROM $_[0] ORDER BY v DESC NULLS LAST LIMIT 10" };
@@ -304,7 +305,7 @@ sub greatest_figure
 		tables => [ layout('minute'), layout('totals') ],
 		sql => $ten->('totals'),
 		references => [
-			{ name => 'floor', collection => 'minute', bar => 3,
+			{ name => 'floor', collection => 'minute', bar => 5,
 				finds => [ { filter => { max => { '$gte' => 0 } },
 						opts => { sort => { max => -1 }, limit => 11 } } ],
 				fields => [qw(d host v max)] },

@@ -7,26 +7,12 @@ use warnings;
 
 use Exporter qw(import);
 use MongoTS::Collations;
+use MongoTS::Node qw(extension_sql);
 use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 
 our @EXPORT_OK = qw(prepare_node run_sql fetch recover switches);
 
 my $node;
-
-# Create the extension's objects, of the installed library or another one.
-sub create_extension
-{
-	my $library = $ENV{MONGO_TS_LIBRARY};
-	return 'CREATE EXTENSION mongo_ts_fdw;' unless $library;
-
-	my $dir = $library =~ s{/[^/]*$}{}r;
-	my $script = (glob("$dir/mongo_ts_fdw--*.sql"))[-1]; # the newest version
-	my $sql = slurp_file($script);
-	$sql =~ s/^\\echo.*//m;
-	$sql =~ s/MODULE_PATHNAME/$library/g;
-	return $sql;
-}
 
 # Start a cluster with these schemas, and run SQL there.  The server "mongo"
 # uses a database of the test's own.
@@ -44,7 +30,7 @@ sub prepare_node
 	$node->append_conf('postgresql.conf', 'jit = off');
 	$node->start;
 	create_collations($node);
-	$node->safe_psql('postgres', create_extension() . <<"END");
+	$node->safe_psql('postgres', extension_sql() . <<"END");
 		CREATE SERVER mongo FOREIGN DATA WRAPPER mongo_ts_fdw
 			OPTIONS (uri '$uri', database '${name}_$$');
 		CREATE USER MAPPING FOR PUBLIC SERVER mongo;

@@ -20,7 +20,7 @@ use PostgreSQL::Test::Cluster;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-our @EXPORT = qw(quoted new_node create_server skip_without_fault fault_uri
+our @EXPORT = qw(quoted extension_sql new_node create_server skip_without_fault fault_uri
   fault_signal fault_kill fault_restart skip_without_mongod set_start
   set_uri set_member_uri set_primary set_await set_signal set_kill set_restart
   set_step_down proxy_start proxy_uri
@@ -36,6 +36,21 @@ sub quoted
 
 	$text =~ s/'/''/g;
 	return "'$text'";
+}
+
+# Return the SQL that creates the extension's objects, of the installed library or of
+# $MONGO_TS_LIBRARY, which is the absolute path of another build.
+sub extension_sql
+{
+	my $library = $ENV{MONGO_TS_LIBRARY};
+	return 'CREATE EXTENSION mongo_ts_fdw;' unless $library;
+
+	my $dir = $library =~ s{/[^/]*$}{}r;
+	my $script = (glob("$dir/mongo_ts_fdw--*.sql"))[-1]; # the newest version
+	my $sql = PostgreSQL::Test::Utils::slurp_file($script);
+	$sql =~ s/^\\echo.*//m;
+	$sql =~ s/MODULE_PATHNAME/$library/g;
+	return $sql;
 }
 
 # Return a started node with the extension and, except with uri => undef, a
@@ -59,7 +74,7 @@ sub new_node
 		$node->start;
 	}
 	create_collations($node);
-	$node->safe_psql('postgres', 'CREATE EXTENSION mongo_ts_fdw');
+	$node->safe_psql('postgres', extension_sql());
 	create_memory_in_use($node) if $params{memory_in_use};
 	create_server($node, 'mongo', $uri) if defined $uri;
 	return $node;

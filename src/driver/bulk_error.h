@@ -1,0 +1,25 @@
+/*
+ * bulk_error.h
+ *		The errors of bulk writes.
+ */
+#ifndef MTS_BULK_ERROR_H
+#define MTS_BULK_ERROR_H
+
+#include "postgres.h"
+#include "nodes/pg_list.h"
+
+#include "driver/bulk.h"
+
+extern char *mts_bulk_error_message(const MtsBulk *bulk);
+extern void mts_bulk_error_check_view(const MtsBulk *bulk);
+extern _Noreturn void mts_bulk_error_refuse_changed(const MtsBulk *bulk,
+													const char *detail);
+extern _Noreturn void mts_bulk_error_raise_failure(MtsBulk *bulk,
+												   const bson_error_t *error);
+extern _Noreturn void mts_bulk_error_raise_refusals(const MtsBulk *bulk,
+													const List *refused,
+													int64 npoints,
+													bool is_transaction);
+extern void mts_bulk_error_describe(void *arg);
+
+#endif /* MTS_BULK_ERROR_H */
