@@ -670,7 +670,7 @@ refresh_rollup(Oid relid, const MtsRange *wanted)
 {
 	Refresh refresh = {.relid = relid, .rollup = open_rollup(relid)};
 	const MtsRollup *rollup = refresh.rollup;
-	MtsTime limit = mts_rollup_limit(rollup);
+	MtsTime limit = mts_rollup_limit(rollup, GetCurrentTimestamp());
 	const bson_t *doc;
 
 	if (rollup->by_application)
