@@ -576,7 +576,10 @@ subtract(const MtsRollup *rollup, const MtsRanges *a, const MtsRanges *b)
 	return result;
 }
 
-/* Set what is to be computed: wanted, or what is stale or new up to limit. */
+/*
+ * Set what is to be computed: wanted, or what is stale or new up to limit.
+ * Intervals whose points may have been removed keep their totals.
+ */
 static void
 choose(Refresh *refresh, const bson_t *doc, const MtsRange *wanted,
 	   MtsTime limit)
@@ -593,6 +596,8 @@ choose(Refresh *refresh, const bson_t *doc, const MtsRange *wanted,
 	{
 		new = (MtsRange){mts_rollup_floor(rollup, wanted->from),
 						 mts_rollup_ceil(rollup, wanted->to)};
+		if (state->until != MTS_TIME_MIN)
+			new.from = Max(new.from, mts_rollup_first_kept(rollup));
 		all = (MtsRanges){new.from < new.to, &new};
 	}
 	else
