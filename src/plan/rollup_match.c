@@ -103,7 +103,7 @@ mts_rollup_match_find(PlannerInfo *root, RelOptInfo *rel,
 {
 	const MtsRelInfo *info = rel->fdw_private;
 	List *oids =
-		mts_enable_rollups ? mts_rollup_list(info->table->relid) : NIL;
+		mts_enable_rollups ? mts_rollup_list(info->table->relid, false) : NIL;
 	List *clauses;
 	List *result = NIL;
 	double rows = 0;
