@@ -452,4 +452,49 @@ DROP FOREIGN TABLE memory_2013_10;
 SELECT mongo_ts_command('rollups', '{"drop": "memory_2013_10"}')->'ok' AS ok;
 SELECT date_trunc('month', "timestamp") AS month, count(*) FROM memory_all GROUP BY 1 ORDER BY 1;
 
+-- The rows of a roll-up ------------------------------------------------------
+
+CREATE FOREIGN TABLE kept (ts timestamptz OPTIONS (field 'hour'), v int OPTIONS (field 'm.{minute}')) SERVER rollups;
+INSERT INTO kept SELECT timestamptz '2024-03-28Z' + i * interval '10 minutes', i FROM generate_series(0, 4319) i;
+SELECT mongo_ts_create_rollup('kept', '1 hour');
+SELECT mongo_ts_refresh_rollup('kept_1h') IS NOT NULL AS refreshed;
+-- Who changes them makes their intervals stale.
+DELETE FROM kept_1h WHERE ts < '2024-03-28 02:00Z';
+SELECT * FROM stale() WHERE rollup = 'kept_1h';
+SELECT count(*), sum(v) FROM kept;
+UPDATE kept_1h SET points = 100 WHERE ts = '2024-03-28 05:00Z';
+SELECT * FROM stale() WHERE rollup = 'kept_1h';
+SELECT count(*), sum(v) FROM kept;
+SELECT mongo_ts_refresh_rollup('kept_1h') IS NOT NULL AS refreshed;
+SELECT * FROM stale() WHERE rollup = 'kept_1h';
+SELECT count(*), sum(points) FROM kept_1h;
+TRUNCATE kept_1h;
+SELECT count(*), sum(v) FROM kept;
+SELECT mongo_ts_refresh_rollup('kept_1h') IS NOT NULL AS refreshed;
+SELECT count(*), sum(points) FROM kept_1h;
+-- Those that are older than rollup_retention stay removed.
+ALTER FOREIGN TABLE kept OPTIONS (ADD rollup_retention '7 days');
+DELETE FROM kept_1h WHERE ts < '2024-03-28 02:00Z';
+SELECT * FROM stale() WHERE rollup = 'kept_1h';
+ALTER FOREIGN TABLE kept OPTIONS (DROP rollup_retention);
+-- A refresh has the rights of the owner, whose triggers it fires.
+CREATE ROLE regress_rollup_owner;
+GRANT USAGE ON FOREIGN SERVER rollups TO regress_rollup_owner;
+GRANT CREATE, USAGE ON SCHEMA rollups TO regress_rollup_owner;
+ALTER FOREIGN TABLE kept OWNER TO regress_rollup_owner;
+ALTER FOREIGN TABLE kept_1h OWNER TO regress_rollup_owner;
+SET ROLE regress_rollup_owner;
+CREATE FUNCTION name_user() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE NOTICE 'as %', current_user;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER name_user BEFORE INSERT ON kept_1h FOR EACH ROW EXECUTE FUNCTION name_user();
+RESET ROLE;
+SELECT mongo_ts_refresh_rollup('kept_1h', '2024-03-28 05:00Z', '2024-03-28 06:00Z') IS NOT NULL AS refreshed;
+SELECT current_user = session_user AS is_back;
+DROP FOREIGN TABLE kept, kept_1h;
+DROP OWNED BY regress_rollup_owner;
+DROP ROLE regress_rollup_owner;
+
 SELECT mongo_ts_command('rollups', '{"dropDatabase": 1}')->'ok' AS dropped;

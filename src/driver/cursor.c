@@ -64,6 +64,7 @@ struct MtsCursor
 	char *collection;
 	char *message;         /* of its errors */
 	bson_t *command;       /* opens the cursor */
+	bool may_be_refused;   /* a user who may not read it gets no documents */
 	bool is_of_metadata;   /* the URI's read concern is not for its command */
 	bool compares_text;    /* its command does, byte by byte */
 	MtsSnapshot *snapshot; /* what it reads; NULL for the latest documents */
@@ -438,6 +439,7 @@ mts_cursor_find(MtsConnection *connection, const char *database,
 	cursor->round_trips = find->round_trips;
 	cursor->snapshot = find->snapshot;
 	cursor->in_xact = find->in_xact;
+	cursor->may_be_refused = find->may_be_refused;
 	/* a query that compares nothing can read a view with another collation */
 	cursor->compares_text = !bson_empty(find->filter);
 	if (stages)
@@ -753,6 +755,18 @@ select_server(MtsCursor *cursor)
 }
 
 /*
+ * Tell whether the server has refused to show the documents of a cursor, which
+ * may be.  It stays closed, without a batch, so that it returns none.
+ */
+static bool
+is_hidden(const MtsCursor *cursor, const bson_error_t *error)
+{
+	return cursor->may_be_refused && !cursor->xact &&
+		   error->domain == MONGOC_ERROR_SERVER &&
+		   error->code == MTS_CODE_UNAUTHORIZED;
+}
+
+/*
  * Open a cursor, again if it has been; raises an error if that fails.  Its
  * command may have been sent.
  */
@@ -778,7 +792,7 @@ open_cursor(MtsCursor *cursor)
 		is_sent = false;
 		ok = send_command(cursor, &error);
 	} while (!ok && should_open_again(cursor, ++tries, &error));
-	if (!ok)
+	if (!ok && !is_hidden(cursor, &error))
 		report_failure(cursor, &error);
 }
 

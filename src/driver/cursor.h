@@ -31,6 +31,7 @@ typedef struct MtsFind
 	int fetch_size;        /* documents of later batches, at most */
 	int limit;             /* 0 without a limit */
 	bool on_primary;       /* whatever the URI's read preference is */
+	bool may_be_refused;   /* a user who may not read it gets no documents */
 	MtsSnapshot *snapshot; /* what is read; NULL for the latest documents */
 	bool in_xact;       /* it sees what PostgreSQL's transaction has written */
 	int64 *round_trips; /* counts those of the cursor, or NULL */

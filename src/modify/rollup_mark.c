@@ -3,23 +3,26 @@
  *		Mark as stale what writes change of roll-ups.
  *
  * A write of points below the watermark of a roll-up makes its rows of their
- * intervals stale.  This is recorded in the roll-up's state before the points
- * are written, and stays recorded if the write fails: then the intervals are
- * computed again in vain.  The record is not part of a transaction, in which
- * it would conflict with those of other sessions.
+ * intervals stale, and so does a write of its rows except by its refresh.
+ * This is recorded in the roll-up's state before the points are written, and
+ * stays recorded if the write fails: then the intervals are computed again in
+ * vain.  The record is not part of a transaction, in which it would conflict
+ * with those of other sessions.
  *
  * The server compares with the watermark, since this session may know an old
  * one.  Points that are newer than now minus the lag are above it, so nothing
  * is sent for them.  A refresh that moves the watermark says so first, and
- * then waits for the transactions that may not have seen it (sql/rollup.c).
+ * then waits for the transactions that may not have seen it (sql/refresh.c).
  */
 #include "modify/rollup_mark.h"
 
 #include "access/table.h"
+#include "foreign/foreign.h"
 #include "utils/timestamp.h"
 
 #include "core/bson/template.h"
 #include "driver/document.h"
+#include "table/option.h"
 
 /* The most ranges of a batch; more are joined */
 #define MAX_RANGES 8
@@ -49,10 +52,35 @@ struct MtsRollupMarks
 	MarkedRollup *items;
 };
 
+/* The roll-up whose rows its refresh writes; InvalidOid for none */
+static Oid exempt = InvalidOid;
+
+/*
+ * mts_rollup_mark_exempt
+ *		Have writes into a roll-up not mark its own rows as stale.  Returns
+ *		the roll-up that was exempt before.
+ */
+Oid
+mts_rollup_mark_exempt(Oid relid)
+{
+	Oid before = exempt;
+
+	exempt = relid;
+	return before;
+}
+
+/* Tell whether a table is a roll-up that its refresh does not write now. */
+static bool
+is_rollup(Oid relid)
+{
+	return relid != exempt &&
+		   mts_option_get(GetForeignTable(relid)->options, "rollup_of");
+}
+
 /*
  * mts_rollup_mark_begin
  *		Prepare to write into a table with the rights of a user's mapping.
- *		NULL if it has no roll-ups that are refreshed.
+ *		NULL if it has no roll-ups that are refreshed, and is none.
  */
 MtsRollupMarks *
 mts_rollup_mark_begin(const MtsTable *table, Oid userid)
@@ -61,6 +89,8 @@ mts_rollup_mark_begin(const MtsTable *table, Oid userid)
 	MtsRollupMarks *marks;
 	ListCell *lc;
 
+	if (is_rollup(table->relid))
+		rollups = lappend_oid(rollups, table->relid);
 	if (rollups == NIL)
 		return NULL;
 	marks = palloc0(sizeof(MtsRollupMarks));
@@ -70,10 +100,14 @@ mts_rollup_mark_begin(const MtsTable *table, Oid userid)
 	{
 		Relation relation = try_table_open(lfirst_oid(lc), AccessShareLock);
 		const MtsRollup *rollup;
+		const char *problem;
 
 		if (!relation)
 			continue;
-		rollup = mts_rollup_open_to_mark(relation, table);
+		/* a roll-up that is not valid is a table like others */
+		rollup = lfirst_oid(lc) == table->relid
+					 ? mts_rollup_try_open(relation, &problem)
+					 : mts_rollup_open_to_mark(relation, table);
 		table_close(relation, AccessShareLock);
 		if (rollup && !rollup->by_application)
 			marks->items[marks->n++].rollup = rollup;

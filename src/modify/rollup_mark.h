@@ -14,6 +14,7 @@
 /* The changed times of a table that has roll-ups */
 typedef struct MtsRollupMarks MtsRollupMarks;
 
+extern Oid mts_rollup_mark_exempt(Oid relid);
 extern MtsRollupMarks *mts_rollup_mark_begin(const MtsTable *table,
 											 Oid userid);
 extern void mts_rollup_mark_add(MtsRollupMarks *marks, MtsTime first,

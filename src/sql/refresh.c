@@ -231,19 +231,29 @@ time_datum(MtsTime t)
 
 /*
  * Execute a statement for a range; the caller has connected to SPI.  It reads
- * its source, not other roll-ups of the points, which can be older.
+ * its source, not other roll-ups of the points, which can be older, and makes
+ * no rows of its roll-up stale.
  */
 static void
-execute(const char *sql, MtsRange range)
+execute(const Refresh *refresh, const char *sql, MtsRange range)
 {
 	Oid types[] = {TIMESTAMPTZOID, TIMESTAMPTZOID};
 	Datum values[] = {time_datum(range.from), time_datum(range.to)};
+	Oid before = mts_rollup_mark_exempt(refresh->relid);
 	int level = NewGUCNestLevel();
-	int result;
+	int result = 0;
 
 	(void) set_config_option("mongo_ts_fdw.enable_rollups", "off", PGC_USERSET,
 							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-	result = SPI_execute_with_args(sql, 2, types, values, NULL, false, 0);
+	PG_TRY();
+	{
+		result = SPI_execute_with_args(sql, 2, types, values, NULL, false, 0);
+	}
+	PG_FINALLY();
+	{
+		(void) mts_rollup_mark_exempt(before);
+	}
+	PG_END_TRY();
 	AtEOXact_GUC(true, level);
 	if (result < 0)
 		elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
@@ -475,8 +485,8 @@ compute(Refresh *refresh, MtsRange range)
 	/* nothing has been written at or after the former watermark */
 	if (range.from < refresh->state.until ||
 		refresh->state.until == MTS_TIME_MIN)
-		execute(refresh->delete, range);
-	execute(refresh->insert, range);
+		execute(refresh, refresh->delete, range);
+	execute(refresh, refresh->insert, range);
 	if (is_own)
 		mts_xact_commit(connection);
 	SPI_finish();
@@ -490,7 +500,7 @@ find_first(const Refresh *refresh, MtsTime end)
 	MtsTime first;
 
 	SPI_connect();
-	execute(refresh->first, (MtsRange){MTS_TIME_MIN, end});
+	execute(refresh, refresh->first, (MtsRange){MTS_TIME_MIN, end});
 	first =
 		DatumGetTimestampTz(SPI_getbinval(SPI_tuptable->vals[0],
 										  SPI_tuptable->tupdesc, 1, &is_null));
@@ -644,20 +654,35 @@ wait_for_writers(Oid relid)
 	WaitForLockers(tag, ShareLock, false);
 }
 
-/* Check that the user may refresh a roll-up, and lock and open it. */
-static const MtsRollup *
-open_rollup(Oid relid)
+/*
+ * Check that the user may refresh a roll-up, and lock it.  Then become its
+ * owner, since the statements run what the owner has declared, such as
+ * triggers and defaults.  The owner's user mapping is used, too.
+ */
+static void
+become_owner(Oid relid, int context)
 {
 	AclMode needed = ACL_INSERT | ACL_DELETE | ACL_SELECT;
 	Relation relation;
-	const MtsRollup *rollup;
 
 	/* others cannot lock the table, or read its options in errors */
 	if (pg_class_aclmask(relid, GetUserId(), needed, ACLMASK_ALL) != needed)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FOREIGN_TABLE,
 					   get_rel_name(relid));
 	relation = mts_table_open_relation(relid, ShareUpdateExclusiveLock);
-	rollup = mts_rollup_open(relation);
+	SetUserIdAndSecContext(relation->rd_rel->relowner,
+						   context | SECURITY_RESTRICTED_OPERATION);
+	table_close(relation, NoLock);
+}
+
+/* Lock and open a roll-up. */
+static const MtsRollup *
+open_rollup(Oid relid)
+{
+	Relation relation =
+		mts_table_open_relation(relid, ShareUpdateExclusiveLock);
+	const MtsRollup *rollup = mts_rollup_open(relation);
+
 	table_close(relation, NoLock);
 	if (mts_xact_is_active(rollup->table->serverid))
 		ereport(ERROR,
@@ -729,7 +754,8 @@ mongo_ts_refresh_rollup(PG_FUNCTION_ARGS)
 {
 	MtsRange wanted = {MTS_TIME_MIN, MTS_TIME_MAX};
 	MtsTime until;
-	int level;
+	Oid user;
+	int context, level;
 
 	PreventCommandIfReadOnly("mongo_ts_refresh_rollup()");
 	if (PG_ARGISNULL(0))
@@ -743,6 +769,8 @@ mongo_ts_refresh_rollup(PG_FUNCTION_ARGS)
 		wanted.from = PG_GETARG_TIMESTAMPTZ(1);
 	if (!PG_ARGISNULL(2) && !TIMESTAMP_IS_NOEND(PG_GETARG_TIMESTAMPTZ(2)))
 		wanted.to = PG_GETARG_TIMESTAMPTZ(2);
+	GetUserIdAndSecContext(&user, &context);
+	become_owner(PG_GETARG_OID(0), context);
 	level = NewGUCNestLevel();
 	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET,
 							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
@@ -750,6 +778,7 @@ mongo_ts_refresh_rollup(PG_FUNCTION_ARGS)
 		refresh_rollup(PG_GETARG_OID(0),
 					   PG_ARGISNULL(1) && PG_ARGISNULL(2) ? NULL : &wanted);
 	AtEOXact_GUC(true, level);
+	SetUserIdAndSecContext(user, context);
 	if (until == MTS_TIME_MIN)
 		PG_RETURN_NULL();
 	PG_RETURN_TIMESTAMPTZ(until);

@@ -32,6 +32,7 @@
 
 #include "driver/command.h"
 #include "driver/document.h"
+#include "driver/server_error.h"
 #include "table/known.h"
 #include "table/zone.h"
 
@@ -692,6 +693,7 @@ mts_rollup_parse_state(const MtsRollup *rollup, const bson_t *doc,
  *
  * A roll-up that an application maintains has no document.  It is complete up
  * to the begin of the transaction minus the lag.
+ * To a user who may not read the states, nothing is complete.
  */
 void
 mts_rollup_read_state(const MtsRollup *rollup, Oid userid,
@@ -702,6 +704,7 @@ mts_rollup_read_state(const MtsRollup *rollup, Oid userid,
 						mts_document_make("{_id: %s}", mts_document_utf8(
 														   table->collection)),
 					.on_primary = snapshot == NULL,
+					.may_be_refused = true,
 					.snapshot = snapshot,
 					.relid = table->relid};
 
@@ -748,6 +751,8 @@ mts_rollup_try_read_state(const MtsRollup *rollup, Oid userid,
 						  MTS_ROLLUP_STATES,
 						  mts_document_utf8(table->collection)),
 		MTS_FROM_PREFERRED, &code);
+	if (!reply && code == MTS_CODE_UNAUTHORIZED)
+		return true;
 	if (!reply)
 		mts_known_record_silence(table->serverid, userid);
 	else if (bson_iter_init(&iter, reply) &&

@@ -63,7 +63,7 @@ typedef struct MtsRollupState
 	MtsTime until;    /* the end of an interval; MTS_TIME_MIN without rows */
 	MtsRanges stale;  /* of whole intervals, sorted */
 	int64 generation; /* grows when a refresh begins or ends; see
-					   * sql/rollup.c */
+					   * sql/refresh.c */
 } MtsRollupState;
 
 extern List *mts_rollup_list(Oid source, bool is_written);

@@ -1,6 +1,6 @@
 # Proves that what the state of a roll-up says is complete is what the points give, while
 # sessions write points, refresh the roll-up at once, are ended, and the server is killed; on a
-# standalone server and on a replica set.
+# standalone server and on a replica set.  A user who may not read the state gets points.
 #
 # SEED repeats the order of the statements, and DURATION says for how many seconds they go on.
 
@@ -285,6 +285,59 @@ foreach my $kind (@kinds)
 	is(join(' ', grep { !m/^(?:none|40001)$/ } keys %errors), '', '.. without another error than 40001');
 	note join(', ', map { "$_ $errors{$_}" } sort keys %errors);
 	session_end($_) foreach @sessions;
+}
+
+# ---- A user who may not read the states -------------------------------------
+
+my $mongodb = "$FindBin::RealBin/../mongodb";
+my $dir = PostgreSQL::Test::Utils::tempdir_short() . '/auth';
+
+# Start a server with logins, and return its URI.
+sub start_with_logins
+{
+	local $ENV{PATH} = "$ENV{MONGO_TS_FAULT_DIR}:$ENV{PATH}";
+	delete local @ENV{qw(MONGODB_URI MONGO_TS_SERVER MONGO_TS_MEMBERS)};
+
+	open(my $uri, '-|', $mongodb, 'start', $dir, '--auth') or die $!;
+	return (readline($uri) =~ /(\S+)/)[0];
+}
+
+SKIP:
+{
+	skip 'the server is external', 3 unless $is_own;
+	my $uri = start_with_logins();
+	my $node = $nodes[0];
+	my $sums = 'SELECT count(*), sum(v) FROM points';
+	my $err = q();
+
+	create_server($node, 'admin', $uri, "database 'admin'");
+	create_server($node, 'logins', "$uri?authSource=admin", "database 'logins'");
+	$node->safe_psql('postgres', <<'END');
+		SELECT mongo_ts_command('admin', '{"createUser": "root", "pwd": "secret", "roles": ["root"]}');
+		ALTER USER MAPPING FOR PUBLIC SERVER admin OPTIONS (ADD username 'root', ADD password 'secret');
+		ALTER USER MAPPING FOR PUBLIC SERVER logins OPTIONS (ADD username 'root', ADD password 'secret');
+		SELECT mongo_ts_command('admin', '{"createRole": "points", "roles": [], "privileges": [{"resource":
+			{"db": "logins", "collection": "points"}, "actions": ["find", "insert", "update"]}]}');
+		SELECT mongo_ts_command('admin', '{"createUser": "low", "pwd": "secret", "roles": ["points"]}');
+		CREATE SCHEMA logins;
+		SET search_path = logins, public;
+		CREATE FOREIGN TABLE points (ts timestamptz OPTIONS (field 'hour'), v int OPTIONS (field 'm.{minute}')) SERVER logins;
+		INSERT INTO points SELECT timestamptz '2024-03-28Z' + i * interval '10 minutes', i FROM generate_series(0, 4319) i;
+		SELECT mongo_ts_create_rollup('points', '1 hour', 'hours');
+		SELECT mongo_ts_refresh_rollup('hours');
+		CREATE ROLE low;
+		GRANT USAGE ON SCHEMA logins TO low;
+		GRANT SELECT, INSERT ON points TO low;
+		CREATE USER MAPPING FOR low SERVER logins OPTIONS (username 'low', password 'secret');
+END
+	like($node->safe_psql('postgres', "SET search_path = logins; EXPLAIN (COSTS OFF) $sums"),
+		qr/Roll-up: \S+ until/, 'a roll-up has all');
+	is($node->safe_psql('postgres', "SET search_path = logins; SET ROLE low; $sums"),
+		'4320|9329040', '.. and who may not read its state gets points');
+	$node->psql('postgres', "SET search_path = logins; SET ROLE low; INSERT INTO points VALUES ('2024-03-28Z', 1)",
+		stderr => \$err);
+	like($err, qr/mongo_ts_rollups/, '.. but cannot write them without a right to mark them');
+	system($mongodb, 'stop', $dir);
 }
 
 $_->stop foreach @nodes;
