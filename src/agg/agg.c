@@ -194,7 +194,7 @@ List *
 mts_agg_rollups(MtsAgg *agg, bool is_possible)
 {
 	if (is_possible)
-		mts_agg_input_skip_rollups(agg->input);
+		mts_agg_input_make_queries(agg->input);
 	return agg->input->rollups;
 }
 

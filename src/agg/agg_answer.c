@@ -50,7 +50,11 @@ typedef struct Way
 {
 	MtsAggItem item; /* that it answers */
 
-	/* tells whether the way is possible for an aggregation; NULL if always */
+	/*
+	 * prepares the input for the way, after those of the ways before it;
+	 * false if the way is impossible for an aggregation.  NULL if there
+	 * is nothing to prepare
+	 */
 	bool (*prepare)(MtsAnswers *answers, List *private);
 	Answer (*answer)(MtsAnswers *answers);
 } Way;
@@ -312,6 +316,8 @@ init_conditions(MtsAnswers *answers)
 	List *clauses = list_copy(spec->point_clauses);
 	ListCell *lc;
 
+	/* deferred buckets are read by another scan, without these conditions */
+	Assert(!answers->input->deferred_scan || clauses == NIL);
 	bucket->conditions =
 		mts_condition_find(spec->table, spec->varno, spec->point_clauses,
 						   answers->econtext);

@@ -1,6 +1,6 @@
 /*
  * agg_answer.h
- *		Aggregate what is read of buckets, in the cheapest of four ways.
+ *		Aggregate what is read of buckets, in the cheapest of five ways.
  */
 #ifndef MTS_AGG_ANSWER_H
 #define MTS_AGG_ANSWER_H

@@ -12,7 +12,8 @@
  * bucket whose header does not suffice is deferred: a second scan reads it
  * with its points, by its _id, in batches between the headers.
  *
- * This file alone decides what the scan asks for.
+ * This file alone changes what is wanted of the points; by that, the query is
+ * made for each execution (choose_content() in scan/query.c).
  */
 #include "agg/agg_input.h"
 
@@ -51,7 +52,7 @@ mts_agg_input_add_rollups(MtsAggInput *input, List *rollups,
 {
 	input->rollups = rollups;
 	input->row = row;
-	input->times_of =
+	input->times =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw times",
 							  ALLOCSET_SMALL_SIZES);
 }
@@ -142,35 +143,35 @@ find_wanted(MtsAggInput *input)
 	const MtsQuery *query =
 		mts_query_make(scan->table, &scan->spec, scan->econtext);
 
-	input->wanted = query->ranges;
+	input->unanswered = query->ranges;
 	if (!query->is_possible)
-		input->wanted.n = 0;
+		input->unanswered.n = 0;
 }
 
 /* Begin to read the next roll-up; see mts_agg_rollup_begin(). */
 static void
 begin_rollup(MtsAggInput *input, bool may_fail)
 {
-	MemoryContext old = MemoryContextSwitchTo(input->times_of);
+	MemoryContext old = MemoryContextSwitchTo(input->times);
 
 	if (input->nread == 0)
 		find_wanted(input);
 	MemoryContextSwitchTo(old);
 	input->rollup = list_nth(input->rollups, input->nread);
-	mts_agg_rollup_begin(input->rollup, &input->wanted, may_fail);
+	mts_agg_rollup_begin(input->rollup, &input->unanswered, may_fail);
 }
 
 /* End a roll-up, so that what it leaves open is wanted of the next one. */
 static void
 end_rollup(MtsAggInput *input)
 {
-	MemoryContext old = MemoryContextSwitchTo(input->times_of);
+	MemoryContext old = MemoryContextSwitchTo(input->times);
 
-	mts_agg_rollup_open_times(input->rollup, &input->wanted);
+	mts_agg_rollup_open_times(input->rollup, &input->unanswered);
 	MemoryContextSwitchTo(old);
 	input->rollup = NULL;
 	if (++input->nread == list_length(input->rollups))
-		input->scan->spec.times = &input->wanted;
+		input->scan->spec.times = &input->unanswered;
 }
 
 /* Read the next row of a roll-up; MTS_AGG_END after the last one. */
@@ -191,12 +192,12 @@ read_rollups(MtsAggInput *input)
 }
 
 /*
- * mts_agg_input_skip_rollups
+ * mts_agg_input_make_queries
  *		Find the queries of the roll-ups and of the points, as far as they are
  *		known without reading rows, and without waiting for the server.
  */
 void
-mts_agg_input_skip_rollups(MtsAggInput *input)
+mts_agg_input_make_queries(MtsAggInput *input)
 {
 	while (input->nread < list_length(input->rollups))
 	{
@@ -218,7 +219,7 @@ forget_rollups(MtsAggInput *input)
 	input->rollup = NULL;
 	input->nread = 0;
 	input->scan->spec.times = NULL;
-	MemoryContextReset(input->times_of);
+	MemoryContextReset(input->times);
 }
 
 /* ---- Reading ------------------------------------------------------------ */

@@ -30,11 +30,12 @@ typedef struct MtsAggInput
 	MtsRollupScan *rollup; /* of MTS_AGG_TOTALS; its row is filled */
 
 	/* roll-ups, which are read before the points that they leave open */
-	List *rollups;          /* of MtsRollupScan, the coarsest first */
-	int nread;              /* of these */
-	TupleTableSlot *row;    /* of the points */
-	MemoryContext times_of; /* an execution: of these */
-	MtsRanges wanted;       /* the times of the points that are not read */
+	List *rollups;       /* of MtsRollupScan, the coarsest first */
+	int nread;           /* of these */
+	TupleTableSlot *row; /* of the points */
+	MemoryContext times; /* of unanswered; reset by each execution */
+	MtsRanges
+		unanswered; /* the wanted times that no roll-up has answered yet */
 
 	/* the fields of headers, which can replace points; or NULL */
 	const MtsField **fields;
@@ -57,7 +58,7 @@ extern void mts_agg_input_add_headers(MtsAggInput *input,
 									  const MtsField **fields, int nfields);
 extern void mts_agg_input_refuse_headers(MtsAggInput *input,
 										 const char *problem);
-extern void mts_agg_input_skip_rollups(MtsAggInput *input);
+extern void mts_agg_input_make_queries(MtsAggInput *input);
 extern MtsAggItem mts_agg_input_next(MtsAggInput *input);
 extern void mts_agg_input_defer(MtsAggInput *input);
 extern void mts_agg_input_begin_again(MtsAggInput *input, MtsAggItem without);

@@ -36,7 +36,10 @@ typedef struct MtsGroupKey
 	bool is_of_time; /* it depends on the time alone, by steps */
 } MtsGroupKey;
 
-/* A specification is never changed. */
+/*
+ * A specification is never changed, except for the arguments of transition
+ * functions, which are set right before each call.
+ */
 typedef struct MtsAggSpec
 {
 	const MtsTable *table;

@@ -165,7 +165,7 @@ first_limit(const MtsPartReader *reader)
 	/* several series have buckets of the same time */
 	return mts_query_fixes_keys(source->table, reader->filter)
 			   ? limit
-			   : limit * MTS_BATCH_GROWTH;
+			   : checked_limit(reader, limit * MTS_BATCH_GROWTH);
 }
 
 /* Copy a bucket to the queue.  Those of an earlier time become ready. */

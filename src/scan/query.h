@@ -39,7 +39,8 @@ typedef struct MtsQuery
 	MtsRanges ranges;            /* of the wanted points */
 	bool accepts_null_time;      /* points without a time are wanted, too */
 	int initial_batch_size;      /* in buckets */
-	bool on_primary;             /* rows are read in order to change them */
+	bool on_primary;             /* rows are read in order to change them, or
+								  * are those of a roll-up with that state */
 	const char *headers_problem; /* see MtsQuerySpec */
 } MtsQuery;
 
