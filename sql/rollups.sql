@@ -250,7 +250,7 @@ SELECT try(format('SELECT mongo_ts_create_rollup(%s)', arguments)) FROM (VALUES
   ($$'memory', '1 hour', aggregates => '{avg}'$$), ($$'memory', '1 hour', columns => '{none}'$$), ($$'memory', '1 hour', columns => '{type}'$$),
   ($$'memory', '1 hour', columns => '{NULL}'$$), ($$'memory', '1 hour', zone => 'Mars'$$), ($$'memory', '1 hour', 'other', zone => 'Asia/Kolkata'$$),
   ($$'memory', NULL$$), ($$'memory', '1 hour', 'other', lag => '1 month'$$), ($$'memory', '1 hour', 'other', lag => '-1 hour'$$),
-  ($$'memory', '1 minute'$$), ($$'memory', '1 minute', 'metrics'$$), ($$'points', '1 hour'$$),
+  ($$'memory', '1 minute'$$), ($$'memory', '1 minute', 'metrics'$$), ($$'memory', '1 minute', 'mongo_ts_rollups'$$), ($$'points', '1 hour'$$),
   ($$'memory_5m', '1 minute', 'finer'$$), ($$'memory_5m', '7200 s', 'even'$$), ($$'memory_1d', '1 hour', 'finer'$$),
   ($$'memory_1h', '1 day', 'kolkata', zone => 'Asia/Kolkata'$$), ($$'berlin_1d', '1 month', 'other', zone => 'UTC'$$)) t (arguments);
 CREATE FOREIGN TABLE local_time (ts timestamp OPTIONS (field 'm'), v int OPTIONS (field 's.{second}')) SERVER rollups;
@@ -287,7 +287,7 @@ SELECT mongo_ts_create_rollup('owned_1h', '1 day');
 SELECT mongo_ts_refresh_rollup('owned_1d') IS NOT NULL AS refreshed;
 RESET ROLE;
 SELECT relname, pg_get_userbyid(relowner) FROM pg_class WHERE relname ~ '^owned' ORDER BY 1;
--- A roll-up of another owner is not used, and marks nothing.
+-- A roll-up of another owner is not used; if it is not valid, it marks nothing.
 ALTER FOREIGN TABLE owned_1d OWNER TO CURRENT_USER;
 SELECT try($$SELECT mongo_ts_refresh_rollup('owned_1d')$$);
 ALTER FOREIGN TABLE owned_1d OPTIONS (SET rollup_of 'rollups.owned', SET rollup_zone 'Asia/Kolkata', SET rollup_interval '1 hour');
@@ -327,6 +327,76 @@ ALTER FOREIGN TABLE memory RENAME TO renamed;
 SELECT try($$SELECT mongo_ts_refresh_rollup('memory_1d')$$);
 ALTER FOREIGN TABLE renamed RENAME TO memory;
 SELECT try($$SELECT mongo_ts_refresh_rollup('memory_1d')$$);
+-- a collection that a roll-up of another schema has, or a table, or nothing
+CREATE SCHEMA mts_rollups_other;
+CREATE FOREIGN TABLE mts_rollups_other.memory ("timestamp" timestamptz OPTIONS (field 'm'), v int OPTIONS (field 's.{second}'))
+  SERVER rollups OPTIONS (collection 'other');
+CREATE FOREIGN TABLE mts_rollups_other.planned (v int) SERVER rollups OPTIONS (collection 'declared');
+SELECT mongo_ts_command('rollups', '{"create": "empty"}')->'ok' AS ok;
+SELECT name, try(format($$SELECT mongo_ts_create_rollup('mts_rollups_other.memory', '1 minute', %L)$$, name))
+  FROM unnest('{NULL,declared,empty}'::text[]) name;
+SELECT try($$SELECT mongo_ts_create_rollup('memory', '1 minute', 'declared')$$);
+DROP SCHEMA mts_rollups_other CASCADE;
+-- What is written meanwhile is marked: under another name, in another schema,
+-- in a schema of another name, with another owner
+CREATE ROLE mts_rollups_owner;
+CREATE SCHEMA mts_rollups_other;
+CALL refresh();
+ALTER FOREIGN TABLE memory RENAME TO renamed;
+INSERT INTO renamed VALUES ('2013-10-30 01:00:01Z', 'moved', 1);
+ALTER FOREIGN TABLE renamed RENAME TO memory;
+ALTER FOREIGN TABLE memory SET SCHEMA mts_rollups_other;
+INSERT INTO mts_rollups_other.memory VALUES ('2013-10-30 03:00:01Z', 'moved', 1);
+ALTER FOREIGN TABLE mts_rollups_other.memory SET SCHEMA rollups;
+ALTER SCHEMA rollups RENAME TO mts_rollups_renamed;
+INSERT INTO mts_rollups_renamed.memory VALUES ('2013-10-30 05:00:01Z', 'moved', 1);
+ALTER SCHEMA mts_rollups_renamed RENAME TO rollups;
+ALTER FOREIGN TABLE memory OWNER TO mts_rollups_owner;
+INSERT INTO memory VALUES ('2013-10-30 07:00:01Z', 'moved', 1);
+ALTER FOREIGN TABLE memory OWNER TO CURRENT_USER;
+ALTER FOREIGN TABLE memory_1m OWNER TO mts_rollups_owner;
+INSERT INTO memory VALUES ('2013-10-30 09:00:01Z', 'moved', 1);
+ALTER FOREIGN TABLE memory_1m OWNER TO CURRENT_USER;
+SELECT rollup, unnest(ranges) FROM stale() WHERE rollup ~ 'memory_1[mh]';
+SELECT count(*) FROM memory WHERE type = 'moved' AND "timestamp" < '2013-10-31';
+-- A roll-up of another owner in another database does not hinder writes.
+CREATE FOREIGN TABLE elsewhere ("timestamp" timestamptz OPTIONS (field 'm'), n bigint OPTIONS (field 's.{second}', rollup 'count'))
+  SERVER rollups OPTIONS (database 'admin.$', rollup_of 'rollups.memory', rollup_interval '1 hour');
+ALTER FOREIGN TABLE elsewhere OWNER TO mts_rollups_owner;
+INSERT INTO memory VALUES ('2013-10-30 11:00:01Z', 'moved', 1);
+DROP FOREIGN TABLE elsewhere;
+DROP SCHEMA mts_rollups_other;
+DROP ROLE mts_rollups_owner;
+DELETE FROM memory WHERE type = 'moved';
+CALL refresh();
+SELECT * FROM stale() WHERE rollup ~ 'memory';
+
+-- Many stale ranges: marks are widened, and a refresh joins them.
+CREATE FUNCTION push(n int) RETURNS jsonb LANGUAGE sql AS $$
+  SELECT mongo_ts_command('rollups', format('{"update": "mongo_ts_rollups", "updates": [{"q": {"_id": "memory_1m"}, "u": {"$push":
+           {"stale": {"$each": [%s]}}}}]}', string_agg(format('{"from": {"$date": "%s"}, "to": {"$date": "%s"}}',
+           to_char(t, form), to_char(t + interval '1 minute', form)), ', '))::json)->'ok'
+    FROM generate_series(timestamp '2012-01-01', timestamp '2012-01-01' + (n - 1) * interval '3 minutes', '3 minutes') t,
+         CAST('YYYY-MM-DD"T"HH24:MI:SS"Z"' AS text) form
+$$;
+CREATE VIEW number_of_ranges AS SELECT jsonb_array_length(d->'stale') AS n FROM mongo_ts_find('rollups', 'mongo_ts_rollups', '{"_id": "memory_1m"}') d;
+SELECT push(257);
+INSERT INTO memory VALUES ('2013-05-01 01:00:01Z', 'many', 1);
+INSERT INTO memory VALUES ('2013-05-01 03:00:01Z', 'many', 1);
+INSERT INTO memory VALUES ('2013-05-01 05:00:01Z', 'many', 1);
+INSERT INTO memory VALUES ('2013-05-02 05:00:01Z', 'many', 1);
+SELECT * FROM number_of_ranges;
+SELECT push(20000);
+SET statement_timeout = '30s';
+INSERT INTO memory VALUES ('2013-05-03 05:00:01Z', 'many', 1);
+SELECT count(*) FROM memory WHERE type = 'many' AND "timestamp" < '2013-10-01';
+SELECT * FROM number_of_ranges;
+CALL refresh();
+SELECT * FROM number_of_ranges;
+RESET statement_timeout;
+SELECT count(*) FROM memory WHERE type = 'many' AND "timestamp" < '2013-10-01';
+DELETE FROM memory WHERE type = 'many' AND "timestamp" < '2013-10-01';
+CALL refresh();
 
 -- Retention ----------------------------------------------------------------
 
@@ -342,16 +412,9 @@ CREATE VIEW sums AS SELECT level, count(*) AS rows, sum(points) AS points FROM l
 SELECT * FROM sums;
 INSERT INTO memory VALUES ('2013-10-31 01:02:03Z', 'old', 1);
 SELECT * FROM stale() WHERE rollup ~ 'memory';
+SELECT count(*) FROM memory;
 ALTER FOREIGN TABLE memory OPTIONS (ADD rollup_retention '7 days');
-CALL refresh();
-SELECT * FROM stale() WHERE rollup ~ 'memory';
--- What is older than rollup_retention stays in the roll-ups, also if it was
--- written before.
-CREATE VIEW sums AS SELECT level, count(*) AS rows, sum(points) AS points FROM levels GROUP BY 1 ORDER BY 1;
-SELECT * FROM sums;
-INSERT INTO memory VALUES ('2013-10-31 01:02:03Z', 'old', 1);
-SELECT * FROM stale() WHERE rollup ~ 'memory';
-ALTER FOREIGN TABLE memory OPTIONS (ADD rollup_retention '7 days');
+SELECT count(*) FROM memory;
 CALL refresh();
 SELECT * FROM stale() WHERE rollup ~ 'memory';
 -- A range of time: whole buckets in one command, and the points at its edge
@@ -362,20 +425,13 @@ INSERT INTO memory VALUES ('2013-10-31 01:02:03Z', 'old', 1);
 SELECT * FROM stale() WHERE rollup ~ 'memory';
 CALL refresh();
 SELECT * FROM sums;
--- unless a range is given
+-- also if a range is given
 SELECT mongo_ts_refresh_rollup('memory_1d', '2013-10-31', '2013-10-31 12:00') IS NOT NULL AS refreshed;
 SELECT * FROM sums;
 SELECT * FROM stale() WHERE rollup ~ 'memory';
-ALTER FOREIGN TABLE memory OPTIONS (DROP rollup_retention);
-INSERT INTO memory VALUES ('2013-10-31 01:02:03Z', 'old', 1);
-SELECT * FROM stale() WHERE rollup ~ 'memory';
-CALL refresh();
-SELECT * FROM sums;
--- unless a range is given
-SELECT mongo_ts_refresh_rollup('memory_1d', '2013-10-31', '2013-10-31 12:00') IS NOT NULL AS refreshed;
-SELECT * FROM sums;
-SELECT * FROM stale() WHERE rollup ~ 'memory';
-ALTER FOREIGN TABLE memory OPTIONS (DROP rollup_retention);
+-- whatever the planner knows of the points that are left
+ANALYZE memory;
+SELECT type, count(*) FROM memory WHERE "timestamp" < '2013-10-25' GROUP BY 1 ORDER BY 1 LIMIT 2;
 -- A whole collection
 SELECT mongo_ts_command('rollups', '{"drop": "metrics"}')->'ok' AS ok;
 -- roll-ups still have the totals, whose ranges are not stale

@@ -27,6 +27,13 @@
 /* The most ranges of a batch; more are joined */
 #define MAX_RANGES 8
 
+/*
+ * How many ranges a state may have.  If it has more, a mark is widened, so
+ * that it covers later ones.
+ */
+#define MANY_RANGES "stale.256"
+#define WIDE_RANGE (30 * MTS_DAY)
+
 /* How much the clocks of two PostgreSQL servers may differ */
 #define CLOCK_SLACK (10 * MTS_SECOND)
 
@@ -78,7 +85,7 @@ is_rollup(Oid relid)
 MtsRollupMarks *
 mts_rollup_mark_begin(const MtsTable *table, Oid userid)
 {
-	List *rollups = mts_rollup_list(table->relid);
+	List *rollups = mts_rollup_list(table->relid, true);
 	MtsRollupMarks *marks;
 	ListCell *lc;
 
@@ -93,14 +100,10 @@ mts_rollup_mark_begin(const MtsTable *table, Oid userid)
 	{
 		Relation relation = try_table_open(lfirst_oid(lc), AccessShareLock);
 		const MtsRollup *rollup;
-		const char *problem;
 
 		if (!relation)
 			continue;
-		/* a roll-up that is not valid is a table like others */
-		rollup = lfirst_oid(lc) == table->relid
-					 ? mts_rollup_try_open(relation, &problem)
-					 : mts_rollup_open_options(relation);
+		rollup = mts_rollup_open_to_mark(relation, table);
 		table_close(relation, AccessShareLock);
 		if (rollup && !rollup->by_application)
 			marks->items[marks->n++].rollup = rollup;
@@ -204,12 +207,29 @@ mts_rollup_mark_range(MtsRange range, const bson_oid_t *n)
 	return mts_document_make("{from: %v, to: %v, n: %v}", &from, &to, &id);
 }
 
+/* Extend a range, so that few such ranges have all points. */
+static MtsRange
+widen(MtsRange range)
+{
+	MtsSpan span = {.usecs = WIDE_RANGE};
+	MtsClock clock = {0};
+
+	if (range.from != MTS_TIME_MIN)
+		range.from = mts_clock_floor(&clock, range.from, span);
+	if (range.to != MTS_TIME_MAX &&
+		!mts_clock_step(&clock, mts_clock_floor(&clock, range.to - 1, span),
+						span, 1, &range.to))
+		range.to = MTS_TIME_MAX;
+	return range;
+}
+
 /*
- * Make the write that adds a stale range, if the roll-up has passed its begin.
- * Nothing is added if a range that no refresh works on covers it.
+ * Make the write that adds a stale range, if the roll-up has passed its begin,
+ * to a state that has many ranges, or that has not.  Nothing is added if a
+ * range that no refresh works on covers it.
  */
 static MtsOp
-make_op(const MtsRollup *rollup, MtsRange range)
+make_op(const MtsRollup *rollup, MtsRange range, bool has_many)
 {
 	bson_value_t from = time_value(range.from), to = time_value(range.to);
 	bson_t *selector = mts_document_make(
@@ -218,11 +238,16 @@ make_op(const MtsRollup *rollup, MtsRange range)
 		mts_document_utf8(rollup->table->collection), &from, &to);
 	bson_oid_t n;
 
+	mts_template_fields(selector, has_many
+									  ? "{" MANY_RANGES ": {$exists: true}}"
+									  : "{" MANY_RANGES ": {$exists: false}}");
 	if (range.from == MTS_TIME_MIN)
 		mts_template_fields(selector, "{until: {$exists: true}}");
 	else
 		mts_template_fields(selector, "{until: {$gt: %v}}", &from);
 	bson_oid_init(&n, NULL);
+	if (has_many)
+		range = widen(range);
 	return (MtsOp){.kind = MTS_OP_UPDATE,
 				   .selector = selector,
 				   .document =
@@ -239,7 +264,7 @@ make_op(const MtsRollup *rollup, MtsRange range)
 void
 mts_rollup_mark_send(MtsRollupMarks *marks)
 {
-	MtsOp *ops = palloc(marks->n * MAX_RANGES * sizeof(MtsOp));
+	MtsOp *ops = palloc(2 * marks->n * MAX_RANGES * sizeof(MtsOp));
 
 	for (int i = 0; i < marks->n; i++)
 	{
@@ -254,7 +279,10 @@ mts_rollup_mark_send(MtsRollupMarks *marks)
 			if (strcmp(item->rollup->table->database, bulk.database) != 0)
 				continue;
 			for (int k = 0; k < item->ranges.n; k++)
-				ops[nops++] = make_op(item->rollup, item->items[k]);
+			{
+				ops[nops++] = make_op(item->rollup, item->items[k], true);
+				ops[nops++] = make_op(item->rollup, item->items[k], false);
+			}
 			item->ranges.n = 0;
 			item->limit = 0;
 		}

@@ -13,8 +13,11 @@
 
 #include <ctype.h>
 
+#include "access/genam.h"
+#include "access/reloptions.h"
 #include "access/table.h"
 #include "access/xact.h"
+#include "catalog/pg_foreign_table.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "executor/spi.h"
@@ -391,8 +394,41 @@ check_intervals(const Wanted *wanted, const MtsRollup *rollup)
 						   RelationGetRelationName(wanted->relation))));
 }
 
+/* Tell whether a foreign table of the server has the collection of a table. */
+static bool
+is_declared(const MtsTable *table)
+{
+	List *of_server = GetForeignServer(table->serverid)->options;
+	Relation catalog = table_open(ForeignTableRelationId, AccessShareLock);
+	SysScanDesc scan =
+		systable_beginscan(catalog, InvalidOid, false, NULL, 0, NULL);
+	bool found = false;
+	HeapTuple tuple;
+
+	while (!found && HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_foreign_table form = (Form_pg_foreign_table) GETSTRUCT(tuple);
+		List *options;
+		const char *database, *collection;
+
+		if (form->ftserver != table->serverid || form->ftrelid == table->relid)
+			continue;
+		options = GetForeignTable(form->ftrelid)->options;
+		collection = mts_option_get(options, "collection");
+		if (!collection)
+			collection = get_rel_name(form->ftrelid);
+		database = mts_option_database(list_concat_copy(options, of_server));
+		found = collection && database &&
+				strcmp(collection, table->collection) == 0 &&
+				strcmp(database, table->database) == 0;
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	return found;
+}
+
 /*
- * Check that the collection of a new roll-up has no documents, and remove the
+ * Check that nothing else has the collection of a new roll-up, and remove the
  * state that another roll-up of this name has left.
  */
 static void
@@ -400,20 +436,23 @@ prepare_collection(const MtsRollup *rollup)
 {
 	const MtsTable *table = rollup->table;
 	MtsBulk bulk = mts_rollup_mark_bulk(rollup, GetUserId());
-	MtsFind find = {.filter = mts_document_new(),
-					.on_primary = true,
-					.relid = table->relid};
 	MtsOp op = {.kind = MTS_OP_DELETE,
 				.selector =
 					mts_document_make("{_id: %s}",
 									  mts_document_utf8(table->collection))};
 
-	if (mts_cursor_first(bulk.connection, table->database, table->collection,
-						 &find))
+	if (is_declared(table) ||
+		strcmp(table->collection, MTS_ROLLUP_STATES) == 0 ||
+		mts_cursor_list_names(bulk.connection, table->database,
+							  mts_document_make("{name: %s}",
+												mts_document_utf8(
+													table->collection))) !=
+			NIL)
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_TABLE),
-				 errmsg("MongoDB collection \"%s.%s\" has documents already",
+				 errmsg("MongoDB collection \"%s.%s\" exists already",
 						table->database, table->collection),
+				 errdetail("A collection or a foreign table has this name."),
 				 errhint("Give the roll-up another name, or drop the "
 						 "collection.")));
 	mts_bulk_execute(&bulk, &op, 1);

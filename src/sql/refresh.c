@@ -52,6 +52,9 @@
 #define CHUNK_TIME INT64CONST(2000000)
 #define LONG_CHUNK_TIME INT64CONST(15000000)
 
+/* How many ranges are computed one by one; more are joined */
+#define MAX_TODO 64
+
 /* The most buckets of a series in a chunk */
 #define MAX_CHUNK 4096
 
@@ -356,17 +359,14 @@ read_document(const Refresh *refresh)
 }
 
 /*
- * Read the stale ranges of a state, one by one.  Leave out of *stale those
- * marks of writes whose points may have been removed; the roll-up keeps their
- * totals.  Append those that will not be stale any more to taken, as they are,
- * if it is not NULL.
+ * Read the stale ranges of a state.  Append those that will not be stale any
+ * more to taken, as they are, if it is not NULL.
  */
 static void
 read_stale(const Refresh *refresh, const bson_t *doc, MtsRanges *stale,
 		   bson_t *taken)
 {
 	const MtsRanges *todo = &refresh->todo;
-	MtsTime kept = mts_rollup_first_kept(refresh->rollup);
 	MtsTime until = refresh->state.until;
 	bson_iter_t array, item;
 	bson_t view;
@@ -376,25 +376,22 @@ read_stale(const Refresh *refresh, const bson_t *doc, MtsRanges *stale,
 	if (!doc || !bson_iter_init_find(&array, doc, "stale") ||
 		!bson_iter_recurse(&array, &item))
 		return;
+	*stale = mts_rollup_make_ranges(&array);
 	while (bson_iter_next(&item))
 	{
-		MtsRanges both = {0, palloc((stale->n + 1) * sizeof(MtsRange))};
-		MtsRanges one = {1, palloc(sizeof(MtsRange))};
+		MtsRange *range = &stale->items[stale->n];
 
 		if (!mts_document_view(&item, &view) ||
-			!mts_rollup_parse_range(refresh->rollup, &view, one.items))
+			!mts_rollup_parse_range(refresh->rollup, &view, range))
 			continue;
-		if (!bson_has_field(&view, "refreshing"))
-			one.items->from = Max(one.items->from, kept);
 		/* nothing is complete above the watermark */
-		one.items->to = Min(one.items->to, until);
-		one.n = one.items->from < one.items->to;
-		mts_ranges_unite(stale, &one, &both);
-		*stale = both;
-		if (taken && (one.n == 0 ||
-					  mts_ranges_cover(todo, one.items->from, one.items->to)))
+		range->to = Min(range->to, until);
+		stale->n++;
+		if (taken && (range->from >= range->to ||
+					  mts_ranges_cover(todo, range->from, range->to)))
 			mts_template_push(taken, "%o", &view);
 	}
+	mts_ranges_normalize(stale);
 }
 
 /* Say that what is to be computed is stale, and move the watermark. */
@@ -586,7 +583,10 @@ subtract(const MtsRollup *rollup, const MtsRanges *a, const MtsRanges *b)
 	return result;
 }
 
-/* Set what is to be computed: wanted, or what is stale or new up to limit. */
+/*
+ * Set what is to be computed: wanted, or what is stale or new up to limit.
+ * Intervals whose points may have been removed keep their totals.
+ */
 static void
 choose(Refresh *refresh, const bson_t *doc, const MtsRange *wanted,
 	   MtsTime limit)
@@ -603,6 +603,8 @@ choose(Refresh *refresh, const bson_t *doc, const MtsRange *wanted,
 	{
 		new = (MtsRange){mts_rollup_floor(rollup, wanted->from),
 						 mts_rollup_ceil(rollup, wanted->to)};
+		if (state->until != MTS_TIME_MIN)
+			new.from = Max(new.from, mts_rollup_first_kept(rollup));
 		all = (MtsRanges){new.from < new.to, &new};
 	}
 	else
@@ -613,6 +615,7 @@ choose(Refresh *refresh, const bson_t *doc, const MtsRange *wanted,
 	}
 	refresh->todo.items = palloc((all.n + 1) * sizeof(MtsRange));
 	mts_ranges_intersect(&all, &within, &refresh->todo);
+	mts_ranges_join(&refresh->todo, MAX_TODO, mts_rollup_first_kept(rollup));
 }
 
 /*

@@ -42,6 +42,7 @@
 typedef struct Declared
 {
 	Oid relid;
+	Oid serverid;
 	Oid source;      /* InvalidOid if there is no such table */
 	bool is_trusted; /* it belongs to the owner of that table */
 	int64 length;    /* of its interval, about */
@@ -52,7 +53,10 @@ static int ndeclared = 0;
 static bool is_current = false; /* nothing has changed since it was made */
 static uint64 changes = 0;      /* that could matter to it */
 
-/* Handle a change of a foreign table's options, or of a foreign server. */
+/*
+ * Handle a change of a foreign table's options, of a foreign server, or of a
+ * schema, which may have been renamed.
+ */
 static void
 foreign_table_changed(Datum arg, int cacheid, uint32 hash)
 {
@@ -131,6 +135,7 @@ add_declared(HeapTuple tuple, TupleDesc desc)
 						: MemoryContextAlloc(TopMemoryContext, sizeof(*added));
 	added = &declared[ndeclared++];
 	added->relid = form->ftrelid;
+	added->serverid = form->ftserver;
 	added->source = find_source(source);
 	added->is_trusted = OidIsValid(added->source) &&
 						owner_of(added->source) == owner_of(added->relid);
@@ -156,6 +161,8 @@ make_list(void)
 		CacheRegisterSyscacheCallback(FOREIGNTABLEREL, foreign_table_changed,
 									  (Datum) 0);
 		CacheRegisterSyscacheCallback(FOREIGNSERVEROID, foreign_table_changed,
+									  (Datum) 0);
+		CacheRegisterSyscacheCallback(NAMESPACEOID, foreign_table_changed,
 									  (Datum) 0);
 		is_registered = true;
 	}
@@ -192,23 +199,31 @@ find_declared(Oid relid)
  *		Return the OIDs of the roll-ups of a table, and of those computed from
  *		these, the coarsest first.
  *
- * All belong to the owner of the table.  Otherwise anybody could declare a
- * roll-up with false totals, or hinder writes by an invalid one.
+ * Those that are read belong to the owner of the table.  Otherwise anybody
+ * could declare a roll-up with false totals.  A write must also mark those
+ * that may be read again later: of another owner, and those whose option
+ * names no table, since this one may have had the name.
  */
 List *
-mts_rollup_list(Oid source)
+mts_rollup_list(Oid source, bool is_written)
 {
 	List *result = NIL;
+	Oid serverid;
 
 	make_list();
+	if (ndeclared == 0)
+		return NIL;
+	serverid = GetForeignTable(source)->serverid;
 	for (int i = 0; i < ndeclared; i++)
 	{
 		const Declared *item = &declared[i];
 
 		/* a chain that is longer than the list is a circle */
-		for (int n = 0; item && item->is_trusted && n < ndeclared; n++)
+		for (int n = 0; item && item->serverid == serverid && n < ndeclared &&
+						(item->is_trusted || is_written);
+			 n++)
 		{
-			if (item->source == source)
+			if (item->source == source || !OidIsValid(item->source))
 			{
 				result = lappend_oid(result, declared[i].relid);
 				break;
@@ -394,11 +409,11 @@ read_table(Relation relation, const char **problem)
 	rollup->table = mts_table_try_open(relation);
 	make_list();
 	item = find_declared(relid);
-	*problem = rollup->table->problem;
-	if (!*problem && !item)
-		*problem = "It lacks options \"rollup_of\" and \"rollup_interval\".";
-	if (!*problem)
-		*problem = find_points(item, rollup);
+	*problem = item
+				   ? find_points(item, rollup)
+				   : "It lacks options \"rollup_of\" and \"rollup_interval\".";
+	if (rollup->table->problem)
+		*problem = rollup->table->problem;
 	if (!*problem)
 		*problem = read_options(GetForeignTable(relid)->options, rollup);
 	return rollup;
@@ -447,19 +462,33 @@ mts_rollup_open(Relation relation)
 }
 
 /*
- * mts_rollup_open_options
+ * mts_rollup_open_to_mark
  *		Read what a roll-up declares, except for its columns, which must not
- *		be used.  Raises an error if that is not valid.
+ *		be used, to mark what is written into points.
+ *
+ * Raises an error if that is not valid.  But a roll-up that is not used now
+ * must not hinder writes: NULL if it is not valid or in another database,
+ * which the writer may have no rights in.
  */
 MtsRollup *
-mts_rollup_open_options(Relation relation)
+mts_rollup_open_to_mark(Relation relation, const MtsTable *points)
 {
 	const char *problem;
 	MtsRollup *rollup = read_table(relation, &problem);
+	const Declared *item = find_declared(RelationGetRelid(relation));
 
-	if (problem)
+	if (!problem)
+		return rollup;
+	if (item && !find_points(item, rollup))
 		refuse(relation, problem);
-	return rollup;
+	rollup->points = points->relid;
+	return !rollup->table->problem &&
+				   strcmp(rollup->table->database, points->database) == 0 &&
+				   !read_options(GetForeignTable(RelationGetRelid(relation))
+									 ->options,
+								 rollup)
+			   ? rollup
+			   : NULL;
 }
 
 /* ---- Intervals ---------------------------------------------------------- */
@@ -572,6 +601,9 @@ read_time(bson_iter_t *at, MtsTime *t)
  * mts_rollup_parse_range
  *		Read a stale range of a state, extended to whole intervals; false if
  *		it is not one.
+ *
+ * Leaves out what a write has marked of intervals whose points may have been
+ * removed; the roll-up keeps their totals.
  */
 bool
 mts_rollup_parse_range(const MtsRollup *rollup, const bson_t *item,
@@ -585,7 +617,25 @@ mts_rollup_parse_range(const MtsRollup *rollup, const bson_t *item,
 		return false;
 	range->from = mts_rollup_floor(rollup, range->from);
 	range->to = mts_rollup_ceil(rollup, range->to);
+	if (!bson_has_field(item, "refreshing"))
+		range->from = Max(range->from, mts_rollup_first_kept(rollup));
 	return true;
+}
+
+/*
+ * mts_rollup_make_ranges
+ *		Return an empty set of ranges with room for the items of an array.
+ */
+MtsRanges
+mts_rollup_make_ranges(const bson_iter_t *array)
+{
+	bson_iter_t item;
+	int n = 0;
+
+	if (bson_iter_recurse(array, &item))
+		while (bson_iter_next(&item))
+			n++;
+	return (MtsRanges){0, palloc((n + 1) * sizeof(MtsRange))};
 }
 
 static bool
@@ -596,20 +646,13 @@ read_stale(const MtsRollup *rollup, bson_iter_t *array, MtsRanges *ranges)
 
 	if (!BSON_ITER_HOLDS_ARRAY(array) || !bson_iter_recurse(array, &item))
 		return false;
+	*ranges = mts_rollup_make_ranges(array);
 	while (bson_iter_next(&item))
-	{
-		MtsRange range;
-		MtsRanges one = {1, &range};
-		MtsRanges both = {0, palloc((ranges->n + 1) * sizeof(MtsRange))};
-
 		if (!mts_document_view(&item, &view) ||
-			!mts_rollup_parse_range(rollup, &view, &range))
+			!mts_rollup_parse_range(rollup, &view,
+									&ranges->items[ranges->n++]))
 			return false;
-		if (range.from >= range.to)
-			continue;
-		mts_ranges_unite(ranges, &one, &both);
-		*ranges = both;
-	}
+	mts_ranges_normalize(ranges);
 	return true;
 }
 

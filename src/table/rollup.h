@@ -66,9 +66,10 @@ typedef struct MtsRollupState
 					   * sql/refresh.c */
 } MtsRollupState;
 
-extern List *mts_rollup_list(Oid source);
+extern List *mts_rollup_list(Oid source, bool is_written);
 extern MtsRollup *mts_rollup_try_open(Relation relation, const char **problem);
-extern MtsRollup *mts_rollup_open_options(Relation relation);
+extern MtsRollup *mts_rollup_open_to_mark(Relation relation,
+										  const MtsTable *points);
 extern MtsRollup *mts_rollup_open(Relation relation);
 extern MtsTime mts_rollup_floor(const MtsRollup *rollup, MtsTime t);
 extern MtsTime mts_rollup_ceil(const MtsRollup *rollup, MtsTime t);
@@ -76,6 +77,7 @@ extern bool mts_rollup_is_made_of(const MtsRollup *rollup,
 								  const MtsRollup *finer, MtsRange range);
 extern MtsTime mts_rollup_first_kept(const MtsRollup *rollup);
 extern MtsTime mts_rollup_limit(const MtsRollup *rollup, TimestampTz now);
+extern MtsRanges mts_rollup_make_ranges(const bson_iter_t *array);
 extern bool mts_rollup_parse_range(const MtsRollup *rollup, const bson_t *item,
 								   MtsRange *range);
 extern void mts_rollup_parse_state(const MtsRollup *rollup, const bson_t *doc,

@@ -33,6 +33,10 @@
 	 "(3 1d: {ts: @, v: [(40 1m: $)]})",
 	 "time ts time, attribute v long[]; -- \"v\" is taken as data: Nothing shows a time for each of "
 	 "its values."},
+	{"arrays of arrays that fit no unit",
+	 "(3 1d: {ts: @, v: [(7 1m: [(8 1s: $)])]})",
+	 "time ts time, attribute v json; -- \"v\" is taken as data: Nothing shows a time for each of "
+	 "its values."},
 	{"offsets of buckets that have another time",
 	 "{'start': T(2024-03-04T08:00:00), 'v': [{'o': 0, 'x': 7}, {'o': 600, 'x': 7}, {'o': 1200, "
 	 "'x': 7}, {'o': 1800, 'x': 7}, {'o': 2400, 'x': 7}, {'o': 3000, 'x': 7}]}, {'start': "

@@ -151,6 +151,45 @@ test_normalize(void)
 }
 
 static void
+test_join(void)
+{
+	MtsRange items[1000];
+
+	for (int max = 1; max <= 1000; max *= 10)
+	{
+		MtsRanges r = {0, items};
+		bool covered = true;
+
+		for (int i = 0; i < 1000; i++)
+			items[i] = (MtsRange){i * MTS_DAY, i * MTS_DAY + MTS_HOUR};
+		items[0].from = MTS_TIME_MIN;
+		items[999].to = MTS_TIME_MAX;
+		r.n = 1000;
+		/* ten gaps begin before */
+		mts_ranges_join(&r, max, 9 * MTS_DAY + 2 * MTS_HOUR);
+		for (int i = 0; i < 1000; i++)
+			covered = covered && mts_ranges_cover(&r, i * MTS_DAY,
+												  i * MTS_DAY + MTS_HOUR);
+		if (!covered || r.n != (max < 1000 ? 11 : 1000) ||
+			mts_ranges_overlap(&r, MTS_HOUR, MTS_DAY) ||
+			mts_ranges_overlap(&r, 9 * MTS_DAY + MTS_HOUR, 10 * MTS_DAY))
+			tap_fault("%d of at most %d ranges", r.n, max);
+	}
+	{
+		/* the longest gap stays */
+		MtsRange some[] = {{0, 1},
+						   {MTS_HOUR, MTS_DAY},
+						   {3 * MTS_DAY, MTS_TIME_MAX}};
+		MtsRanges r = {3, some};
+
+		mts_ranges_join(&r, 2, MTS_TIME_MIN);
+		if (r.n != 2 || some[0].to != MTS_DAY || some[1].from != 3 * MTS_DAY)
+			tap_fault("the long gap is closed");
+	}
+	tap_claim("ranges are joined across their shortest gaps");
+}
+
+static void
 test_overlap(void)
 {
 	MtsRange items[ITEMS];
@@ -202,6 +241,7 @@ main(void)
 	   "nothing contains nothing");
 	test_algebra();
 	test_normalize();
+	test_join();
 	test_overlap();
 	return tap_done();
 }

@@ -124,6 +124,33 @@ mts_ranges_normalize(MtsRanges *ranges)
 		mts_ranges_add(ranges, ranges->items[i].from, ranges->items[i].to);
 }
 
+/*
+ * mts_ranges_join
+ *		Join ranges with short gaps until there are not more than max, except
+ *		that gaps that begin before a time stay.
+ */
+void
+mts_ranges_join(MtsRanges *ranges, int max, MtsTime from)
+{
+	for (int shift = 20; ranges->n > max && shift < 64; shift++)
+	{
+		int n = ranges->n;
+
+		ranges->n = 1;
+		for (int i = 1; i < n; i++)
+		{
+			MtsRange *last = &ranges->items[ranges->n - 1];
+			MtsRange next = ranges->items[i];
+
+			if (last->to >= from &&
+				((uint64_t) next.from - (uint64_t) last->to) >> shift == 0)
+				last->to = next.to;
+			else
+				ranges->items[ranges->n++] = next;
+		}
+	}
+}
+
 /* Find the first range that ends after a time; the number of all if none. */
 static int
 first_after(const MtsRanges *ranges, MtsTime t)

@@ -32,6 +32,7 @@ extern void mts_ranges_subtract(const MtsRanges *a, const MtsRanges *b,
 								MtsRanges *out);
 extern void mts_ranges_complement(const MtsRanges *a, MtsRanges *out);
 extern void mts_ranges_normalize(MtsRanges *ranges);
+extern void mts_ranges_join(MtsRanges *ranges, int max, MtsTime from);
 extern bool mts_ranges_overlap(const MtsRanges *ranges, MtsTime from,
 							   MtsTime to);
 extern bool mts_ranges_cover(const MtsRanges *ranges, MtsTime from,
