@@ -331,11 +331,11 @@ SELECT try($$SELECT mongo_ts_refresh_rollup('memory_1d')$$);
 CREATE SCHEMA mts_rollups_other;
 CREATE FOREIGN TABLE mts_rollups_other.memory ("timestamp" timestamptz OPTIONS (field 'm'), v int OPTIONS (field 's.{second}'))
   SERVER rollups OPTIONS (collection 'other');
-CREATE FOREIGN TABLE mts_rollups_other.planned (v int) SERVER rollups OPTIONS (collection 'declared');
+CREATE FOREIGN TABLE mts_rollups_other.planned (v int) SERVER rollups OPTIONS (collection 'reserved');
 SELECT mongo_ts_command('rollups', '{"create": "empty"}')->'ok' AS ok;
 SELECT name, try(format($$SELECT mongo_ts_create_rollup('mts_rollups_other.memory', '1 minute', %L)$$, name))
-  FROM unnest('{NULL,declared,empty}'::text[]) name;
-SELECT try($$SELECT mongo_ts_create_rollup('memory', '1 minute', 'declared')$$);
+  FROM unnest('{NULL,reserved,empty}'::text[]) name;
+SELECT try($$SELECT mongo_ts_create_rollup('memory', '1 minute', 'reserved')$$);
 DROP SCHEMA mts_rollups_other CASCADE;
 -- What is written meanwhile is marked: under another name, in another schema,
 -- in a schema of another name, with another owner

@@ -351,6 +351,7 @@ make_statement(const Wanted *wanted)
 	appendStringInfo(&sql, ")\nSERVER %s OPTIONS (",
 					 quote_identifier(server->servername));
 	append_option(&sql, "database", wanted->source->database);
+	append_option(&sql, "collection", wanted->name);
 	append_option(&sql, "bucket_span", wanted->shape.span);
 	append_option(&sql, "bucket_time_zone", wanted->zone);
 	append_option(&sql, "rollup_of",
