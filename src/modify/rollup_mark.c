@@ -100,14 +100,10 @@ mts_rollup_mark_begin(const MtsTable *table, Oid userid)
 	{
 		Relation relation = try_table_open(lfirst_oid(lc), AccessShareLock);
 		const MtsRollup *rollup;
-		const char *problem;
 
 		if (!relation)
 			continue;
-		/* a roll-up that is not valid is a table like others */
-		rollup = lfirst_oid(lc) == table->relid
-					 ? mts_rollup_try_open(relation, &problem)
-					 : mts_rollup_open_to_mark(relation, table);
+		rollup = mts_rollup_open_to_mark(relation, table);
 		table_close(relation, AccessShareLock);
 		if (rollup && !rollup->by_application)
 			marks->items[marks->n++].rollup = rollup;
