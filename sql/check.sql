@@ -317,6 +317,25 @@ SELECT '[' || string_agg(format('{"hour": {"$date": {"$numberLong": "%s"}}, "n":
   FROM generate_series(1, 20) h \gset
 CALL put('codes', :'documents');
 SELECT count(*) FROM codes WHERE code = 200;
+-- Nor has a time that is a key.
+CREATE FOREIGN TABLE key_valves ("time" timestamptz, n int OPTIONS (field 'n.{epoch_ms}')) SERVER "check";
+SELECT '[' || string_agg(format('{"n": {"%s": 1}}', 1767231197648 + h), ', ') || ']' AS documents
+  FROM generate_series(1, 20) h \gset
+CALL put('key_valves', :'documents');
+SELECT count(t), count(n) FROM (SELECT "time" AS t, n FROM key_valves OFFSET 0) k;
+-- An average, which one of the documents contradicts
+CREATE FOREIGN TABLE averaged (hour timestamptz, mean float8 OPTIONS (role 'attribute'), least int OPTIONS (role 'attribute'), n int OPTIONS (role 'attribute'),
+  a int OPTIONS (field 'p.{minute}.a'), b int OPTIONS (field 'p.{minute}.b')) SERVER "check";
+SELECT '[' || string_agg(format('{"_id": %s, "hour": {"$date": {"$numberLong": "%s"}}, "mean": %s, "least": %s, "n": %s,
+    "p": {"0": {"a": %s, "b": 1}, "1": {"a": 7, "b": %s}}}',
+    h, h * 3600000, CASE h WHEN 9 THEN 99 ELSE round((h + 7) / 2.0, 1) END, least(h, 7), 1 + h % 2, h, CASE h % 2 WHEN 0 THEN 'null' ELSE '3' END), ', ') || ']' AS documents
+  FROM generate_series(1, 30) h \gset
+CALL put('averaged', :'documents');
+SELECT * FROM mongo_ts_check('averaged') WHERE problem ~ 'equals';
+-- A unique index with another direction
+SELECT mongo_ts_command('check', '{"createIndexes": "codes", "indexes": [{"key": {"code": 1, "hour": -1}, "name": "mine", "unique": true}]}')->'ok';
+CREATE FOREIGN TABLE coded (hour timestamptz, code int, n jsonb OPTIONS (field 'n.{minute}')) SERVER "check" OPTIONS (collection 'codes');
+SELECT mongo_ts_create_index('coded');
 -- Documents of a condition may lack a field that others have.
 ALTER FOREIGN TABLE warned ALTER value OPTIONS (SET field 'value.{minute}');
 SELECT hour FROM warned WHERE hour = '2013-10-10 23:00Z';

@@ -536,8 +536,7 @@ read_state(MtsRollupScan *rollup, MtsSnapshot *snapshot, MtsRollupState *state)
 {
 	const MtsBucketSource *source = rollup->scan->source;
 
-	mts_rollup_read_state(rollup->rollup, source->userid, snapshot,
-						  source->in_xact, state);
+	mts_rollup_read_state(rollup->rollup, source->userid, snapshot, state);
 	if (!rollup->rollup->by_application)
 		source->counters->round_trips++;
 }
@@ -545,7 +544,8 @@ read_state(MtsRollupScan *rollup, MtsSnapshot *snapshot, MtsRollupState *state)
 /*
  * Read the state, and decide from where the rows are read: at the moment that
  * the statement sees or, if the server has no snapshots, from the primary.  A
- * secondary could lack rows that the state promises.
+ * secondary could lack rows that the state promises.  What a transaction has
+ * written itself is stale outside of it alone, so that it reads no rows.
  */
 static void
 choose_moment(MtsRollupScan *rollup)
@@ -553,17 +553,19 @@ choose_moment(MtsRollupScan *rollup)
 	const MtsBucketSource *source = rollup->scan->source;
 	MtsSnapshot *snapshot = source->snapshot;
 
+	rollup->has_state = true;
+	rollup->is_at_moment = source->in_xact;
+	if (source->in_xact)
+		return;
 	if (snapshot &&
 		!mts_attempt_may_read_snapshots(
 			mts_connection_get(source->table->serverid, source->userid), true))
 		snapshot = NULL;
 	read_state(rollup, snapshot, &rollup->state);
-	rollup->is_at_moment =
-		source->in_xact || (snapshot && mts_snapshot_time(snapshot) != 0);
+	rollup->is_at_moment = snapshot && mts_snapshot_time(snapshot) != 0;
 	if (snapshot && !rollup->is_at_moment)
 		read_state(rollup, NULL, &rollup->state);
 	rollup->scan->spec.on_primary = !rollup->is_at_moment;
-	rollup->has_state = true;
 }
 
 /*
@@ -585,7 +587,8 @@ mts_agg_rollup_begin(MtsRollupScan *rollup, const MtsRanges *wanted,
 	rollup->intervals = hash_create("mongo_ts_fdw intervals", 256, &control,
 									HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	rollup->wanted = *wanted;
-	if (may_fail)
+	mts_rollup_parse_state(rollup->rollup, NULL, &rollup->state);
+	if (may_fail && !rollup->scan->source->in_xact)
 		rollup->has_state =
 			mts_rollup_try_read_state(rollup->rollup,
 									  rollup->scan->source->userid,

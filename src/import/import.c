@@ -58,7 +58,7 @@ add_read_only(const MtsImport *import, const MtsInferred *table,
 	const char *reason =
 		table->readonly ? mts_import_text(table->readonly)
 		: is_in_id
-			? "An INSERT would write an _id with just the declared fields, in the order of the columns, and nothing proves that every _id is like that."
+			? "An INSERT finds its document only if every _id has just these fields, in this order, and MongoDB does not enforce that."
 			: NULL;
 
 	if (table->message[0] || detail->len > 0)
@@ -68,7 +68,7 @@ add_read_only(const MtsImport *import, const MtsInferred *table,
 		reason ? reason
 		: identity && table->max_points > 0
 			? psprintf(
-				  "Nothing proves that documents with the same %s are of one series.",
+				  "Several documents have the same %s. If another field tells two series apart, declare it as a key first.",
 				  identity)
 		: identity
 			? psprintf(

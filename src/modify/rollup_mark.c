@@ -119,7 +119,9 @@ mts_rollup_mark_add(MtsRollupMarks *marks, MtsTime first, MtsTime last)
 		MarkedRollup *item = &marks->items[i];
 
 		if (item->limit == 0)
-			item->limit = mts_rollup_limit(item->rollup) + CLOCK_SLACK;
+			item->limit =
+				mts_rollup_limit(item->rollup, GetCurrentTimestamp()) +
+				CLOCK_SLACK;
 		if (first < item->limit)
 			add_range(item, (MtsRange){mts_rollup_floor(item->rollup, first),
 									   mts_rollup_ceil(item->rollup,

@@ -127,7 +127,7 @@ estimate_groups(const MtsAggregation *aggregation, const PathTarget *target)
 
 /*
  * Find the roll-ups that a scan reads, and reduce its cost to that of reading
- * these and the points that they leave.
+ * these and the points that they leave; to nothing if they must be read.
  */
 static List *
 find_rollups(const MtsAggregation *aggregation, const PathTarget *target,
@@ -142,8 +142,9 @@ find_rollups(const MtsAggregation *aggregation, const PathTarget *target,
 	rollups = mts_rollup_match_find(aggregation->root, aggregation->input,
 									target, keys, &share);
 	if (rollups != NIL)
-		*total = startup + list_length(rollups) * STARTUP_COST +
-				 (*total - startup) * share;
+		*total = share == 0 ? 0
+							: startup + list_length(rollups) * STARTUP_COST +
+								  (*total - startup) * share;
 	return rollups;
 }
 

@@ -64,10 +64,13 @@ is_of_use(PlannerInfo *root, RelOptInfo *rel, const MtsRollup *rollup,
 	return false;
 }
 
-/* Tell whether a roll-up answers an aggregation. */
+/*
+ * Tell whether a roll-up answers an aggregation.  *is_required is set if it
+ * has totals of points that may have been removed.
+ */
 static bool
 answers(PlannerInfo *root, RelOptInfo *rel, Relation relation, List *clauses,
-		List *output)
+		List *output, bool *is_required)
 {
 	const MtsTable *points = ((MtsRelInfo *) rel->fdw_private)->table;
 	const char *problem;
@@ -77,9 +80,12 @@ answers(PlannerInfo *root, RelOptInfo *rel, Relation relation, List *clauses,
 		return false;
 	rollup = mts_rollup_try_open(relation, &problem);
 	/* a roll-up has roll-ups, too, whose columns are those of the points */
-	return rollup && rollup->points == points->relid &&
-		   mts_agg_rollup_fits(points, rollup, rel->relid, clauses, output) &&
-		   is_of_use(root, rel, rollup, output);
+	if (!rollup || rollup->points != points->relid ||
+		!mts_agg_rollup_fits(points, rollup, rel->relid, clauses, output) ||
+		!is_of_use(root, rel, rollup, output))
+		return false;
+	*is_required |= rollup->drops_points;
+	return true;
 }
 
 /*
@@ -88,7 +94,8 @@ answers(PlannerInfo *root, RelOptInfo *rel, Relation relation, List *clauses,
  *		list of OIDs, the coarsest first.
  *
  * more are clauses besides those of rel.  *share is the rows that are read of
- * roll-ups in proportion to the points.
+ * roll-ups in proportion to the points; 0 if points may have been removed, so
+ * that roll-ups are read whatever that costs.
  */
 List *
 mts_rollup_match_find(PlannerInfo *root, RelOptInfo *rel,
@@ -100,6 +107,7 @@ mts_rollup_match_find(PlannerInfo *root, RelOptInfo *rel,
 	List *clauses;
 	List *result = NIL;
 	double rows = 0;
+	bool is_required = false;
 	ListCell *lc;
 
 	if (oids == NIL)
@@ -113,14 +121,15 @@ mts_rollup_match_find(PlannerInfo *root, RelOptInfo *rel,
 
 		if (!relation)
 			continue;
-		if (answers(root, rel, relation, clauses, target->exprs))
+		if (answers(root, rel, relation, clauses, target->exprs, &is_required))
 		{
 			result = lappend_oid(result, lfirst_oid(lc));
 			rows += Max(relation->rd_rel->reltuples, 0);
 		}
 		table_close(relation, NoLock);
 	}
-	*share = rows > 0 && rel->tuples > 0 ? Min(rows / rel->tuples, 1)
-										 : DEFAULT_SHARE;
+	*share = is_required                   ? 0
+			 : rows > 0 && rel->tuples > 0 ? Min(rows / rel->tuples, 1)
+										   : DEFAULT_SHARE;
 	return result;
 }

@@ -9,7 +9,7 @@
  * points of a needed column.  If it needs only the time or the number of
  * points, any such field will do.  A column of documents may be optional, so
  * the scan warns of it only if many documents lack its field.  A column that a
- * path names as a slot has no field.
+ * path names as a slot, or whose times are keys, has no field.
  *
  * Documents that are read by the outline of another one have the same fields.
  * The documents of a condition may lack a field that others have, so nothing
@@ -68,8 +68,9 @@ find_fields(const MtsBucket *bucket)
 			continue;
 		n = mts_path_leading_names(path);
 		output->was_found =
-			output->kind == MTS_OUTPUT_SLOT || container_of(bucket, i) >= 0 ||
-			n == 0 ||
+			bucket->table->layout.columns[output->column].role ==
+				MTS_ROLE_SLOT ||
+			container_of(bucket, i) >= 0 || n == 0 ||
 			mts_path_find(&bucket->unfold.document, path->steps, n,
 						  &element) != MTS_ABSENT;
 	}

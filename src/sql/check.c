@@ -23,6 +23,7 @@
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/float.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
@@ -76,6 +77,7 @@ typedef struct Declared
 	const char *option; /* that names it */
 	const char *column; /* that has the option; NULL for the table */
 	const char *text;   /* the option's value, or the column's name */
+	bool column_is_attribute;
 	MtsDeclared field;
 } Declared;
 
@@ -106,6 +108,7 @@ typedef struct Check
 	MtsTiming timing;
 	MtsUnshown unshown;
 	MtsCounted counted;
+	List *counted_ids; /* texts of _id */
 	bool can_insert;     /* if the table is, or becomes, updatable */
 	const char *text_id; /* an _id that an INSERT does not write, or NULL */
 
@@ -139,7 +142,7 @@ static void
 add_declared(Check *check, const char *column, const char *option,
 			 const char *text, const MtsPath *path)
 {
-	Declared *declared = palloc(sizeof(Declared));
+	Declared *declared = palloc0(sizeof(Declared));
 
 	declared->option = option;
 	declared->column = column;
@@ -187,6 +190,8 @@ find_declared(Check *check)
 		options = GetForeignColumnOptions(relid, i + 1);
 		add_declared(check, column->name, "field",
 					 mts_option_get(options, "field"), &column->path);
+		((Declared *) llast(check->declared))->column_is_attribute =
+			column->role == MTS_ROLE_ATTRIBUTE;
 		add_options(check, column->name, options, totals, of_column,
 					lengthof(totals));
 	}
@@ -567,23 +572,39 @@ record_misaligned(Check *check, MtsTime start)
 	MemoryContextSwitchTo(old);
 }
 
-/* Count a row's point and its values; returns how many numbers there are. */
-static int
-count_values(const MtsLayout *layout, const TupleTableSlot *slot,
-			 int64_t *numbers)
+/* Add the current point and its values. */
+static void
+count_values(MtsBucket *bucket, const TupleTableSlot *slot,
+			 MtsCountedPoints *points)
 {
+	const MtsLayout *layout = bucket->unfold.layout;
 	bool has_reading = false;
-	int n = MTS_COUNTED_VALUES;
+	int n = 0;
 
-	for (int i = 0; i < layout->ncolumns && n < MTS_COUNTED_NUMBERS; i++)
-		if (layout->columns[i].role == MTS_ROLE_VALUE)
-		{
-			has_reading |= !slot->tts_isnull[i];
-			numbers[n++] += !slot->tts_isnull[i];
-		}
-	numbers[MTS_COUNTED_POINTS]++;
-	numbers[MTS_COUNTED_READINGS] += has_reading;
-	return n;
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		MtsElement element;
+		double d;
+
+		if (layout->columns[i].role != MTS_ROLE_VALUE)
+			continue;
+		has_reading |= !slot->tts_isnull[i];
+		if (n == MTS_COUNTED_COLUMNS)
+			continue;
+		if (!slot->tts_isnull[i])
+			mts_derived_add(&points->columns[n],
+							mts_unfold_value(&bucket->unfold, &bucket->point,
+											 &layout->columns[i], &element) ==
+										MTS_FOUND &&
+									mts_element_amount(&element, &d)
+								? d
+								: get_float8_nan(),
+							bucket->point.time);
+		n++;
+	}
+	points->n++;
+	points->readings += has_reading;
+	points->ncolumns = n;
 }
 
 /* Record the times and the numbers of the current document's points. */
@@ -594,20 +615,26 @@ read_points(Check *check, const MtsElement *document, TupleTableSlot *slot)
 	MtsBucket *bucket = check->scan->bucket;
 	const MtsUnfold *unfold = &bucket->unfold;
 	bool has_points = false;
-	int64_t numbers[MTS_COUNTED_NUMBERS] = {0};
-	int n = 0;
+	MtsCountedPoints points = {0};
 
 	while (mts_bucket_next_row(bucket, slot))
 	{
 		CHECK_FOR_INTERRUPTS();
-		n = count_values(layout, slot, numbers);
+		count_values(bucket, slot, &points);
 		if (bucket->point.time_is_null)
 			continue;
 		has_points = true;
 		mts_timing_add_point(&check->timing, unfold, bucket->point.time);
 	}
-	if (n > 0)
-		mts_counted_add_document(&check->counted, document, numbers, n);
+	if (points.n > 0)
+	{
+		MemoryContext old = MemoryContextSwitchTo(check->context);
+
+		mts_counted_add_document(&check->counted, document, &points);
+		check->counted_ids = lappend(check->counted_ids,
+									 mts_document_id_shell(bucket->document));
+		MemoryContextSwitchTo(old);
+	}
 	if (!has_points)
 		return;
 	mts_timing_add_bucket(&check->timing, unfold);
@@ -783,12 +810,39 @@ write_no_nulls(const MtsLayout *layout)
 	return actions.data;
 }
 
+/* Say what to do about a field that is derived from a column's values. */
+static char *
+derived_hint(const Check *check, const char *field, int number)
+{
+	static const char *const options[] = {"sum_field", "min_field",
+										  "max_field"};
+	const MtsColumn *column = check->table->layout.columns;
+	int derivation = number % MTS_COUNTED_EACH - 1;
+
+	for (int n = number / MTS_COUNTED_EACH; column->role != MTS_ROLE_VALUE ||
+											n-- > 0;
+		 column++)
+		continue;
+	if (derivation > MTS_DERIVED_MAX)
+		return psprintf(
+			"Writes do not change it, and no option declares it.  It is computed from column \"%s\".",
+			column->name);
+	return psprintf(
+		"Writes do not change it.  If it is the total, and no other field is, use %s",
+		write_alter(check, column->name,
+					psprintf("ADD %s %s", options[derivation],
+							 quote_literal_cstr(field))));
+}
+
 /* Say what to do about a field that equals a number of points or values. */
 static char *
 counted_hint(const Check *check, const char *field, int number)
 {
 	const MtsLayout *layout = &check->table->layout;
 
+	if (number > MTS_COUNTED_READINGS &&
+		(number - MTS_COUNTED_VALUES) % MTS_COUNTED_EACH != 0)
+		return derived_hint(check, field, number - MTS_COUNTED_VALUES);
 	if (number > MTS_COUNTED_READINGS ||
 		(number == MTS_COUNTED_READINGS && layout->has_missing))
 		return "Writes do not change it, and no option declares it.  It equals the number of values that are not null.";
@@ -801,29 +855,56 @@ counted_hint(const Check *check, const char *field, int number)
 		quote_literal_cstr(field));
 }
 
+/* Whether writes keep a field true: an option names it, or it is a key */
+static bool
+is_kept(const Check *check, const char *field)
+{
+	ListCell *lc;
+
+	foreach (lc, check->declared)
+	{
+		const Declared *declared = lfirst(lc);
+
+		if (strcmp(declared->text, field) == 0 &&
+			(strcmp(declared->option, "field") != 0 ||
+			 !declared->column_is_attribute))
+			return true;
+	}
+	return strncmp(field, "_id", 3) == 0;
+}
+
 /*
- * Report fields that are probably a count of points or values, though the
- * table does not declare it: writes leave them as they are.
+ * Report fields that are probably a count of points or values, or derived from
+ * these, though the table does not declare it: writes leave them as they are.
  */
 static void
 report_counted(Check *check)
 {
-	const MtsLayout *layout = &check->table->layout;
+	const MtsCounted *counted = &check->counted;
 
-	for (int i = 0; i < check->counted.n && layout->nslots > 0; i++)
+	for (int i = 0; i < counted->n && check->table->layout.nslots > 0; i++)
 	{
-		const char *field = mts_document_text(check->counted.fields[i].path);
-		int number = mts_counted_number(&check->counted, i);
+		const MtsCountedField *of = &counted->fields[i];
+		const char *field = mts_document_text(of->path);
+		int number = mts_counted_number(counted, i);
+		int at = (number - MTS_COUNTED_VALUES) % MTS_COUNTED_EACH;
+		const char *hint;
 
-		if (number < 0 ||
-			strcmp(field, path_text(check, &layout->count.path, "")) == 0)
+		if (number < 0 || is_kept(check, field))
 			continue;
+		hint = counted_hint(check, field, number);
+		if (of->misses[number] > 0)
+			hint = psprintf(
+				"%s  It differs in the document with _id %s.", hint,
+				(char *) list_nth(check->counted_ids, of->odd[number] - 1));
 		report(check,
 			   number == MTS_COUNTED_POINTS
 				   ? "the field equals the number of points"
-				   : "the field equals the number of values",
-			   field, check->counted.documents,
-			   counted_hint(check, field, number));
+			   : number == MTS_COUNTED_READINGS || at == 0
+				   ? "the field equals the number of values"
+				   : psprintf("the field equals the %s of values",
+							  mts_derived_name((MtsDerivation) (at - 1))),
+			   field, counted->documents - of->misses[number], hint);
 	}
 }
 

@@ -573,7 +573,10 @@ subtract(const MtsRollup *rollup, const MtsRanges *a, const MtsRanges *b)
 	return result;
 }
 
-/* Set what is to be computed: wanted, or what is stale or new up to limit. */
+/*
+ * Set what is to be computed: wanted, or what is stale or new up to limit.
+ * Intervals whose points may have been removed keep their totals.
+ */
 static void
 choose(Refresh *refresh, const bson_t *doc, const MtsRange *wanted,
 	   MtsTime limit)
@@ -590,6 +593,8 @@ choose(Refresh *refresh, const bson_t *doc, const MtsRange *wanted,
 	{
 		new = (MtsRange){mts_rollup_floor(rollup, wanted->from),
 						 mts_rollup_ceil(rollup, wanted->to)};
+		if (state->until != MTS_TIME_MIN)
+			new.from = Max(new.from, mts_rollup_first_kept(rollup));
 		all = (MtsRanges){new.from < new.to, &new};
 	}
 	else
@@ -615,7 +620,7 @@ leave_out_unready(Refresh *refresh)
 	MtsRange after;
 	MtsRanges one = {1, &after};
 
-	mts_rollup_read_state(refresh->finer, GetUserId(), NULL, false, &finer);
+	mts_rollup_read_state(refresh->finer, GetUserId(), NULL, &finer);
 	after = (MtsRange){finer.until, MTS_TIME_MAX};
 	unready = (MtsRanges){0, palloc((finer.stale.n + 1) * sizeof(MtsRange))};
 	mts_ranges_unite(&finer.stale, &one, &unready);
@@ -668,7 +673,7 @@ refresh_rollup(Oid relid, const MtsRange *wanted)
 {
 	Refresh refresh = {.relid = relid, .rollup = open_rollup(relid)};
 	const MtsRollup *rollup = refresh.rollup;
-	MtsTime limit = mts_rollup_limit(rollup);
+	MtsTime limit = mts_rollup_limit(rollup, GetCurrentTimestamp());
 	const bson_t *doc;
 
 	if (rollup->by_application)

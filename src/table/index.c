@@ -361,9 +361,12 @@ name_of(const bson_t *index)
 	return name ? name : "";
 }
 
-/* Tell whether two indexes have the same fields, order and directions. */
+/*
+ * Tell whether two indexes have the same fields, in this order, and also the
+ * same directions.  Directions do not change what a unique index refuses.
+ */
 static bool
-has_same_keys(const bson_t *a, const bson_t *b)
+has_same_keys(const bson_t *a, const bson_t *b, bool compares_directions)
 {
 	bson_iter_t iter, left, right;
 
@@ -382,8 +385,9 @@ has_same_keys(const bson_t *a, const bson_t *b)
 			return true;
 		/* indexes of other kinds have a text instead of a direction */
 		if (strcmp(bson_iter_key(&left), bson_iter_key(&right)) != 0 ||
-			!BSON_ITER_HOLDS_NUMBER(&left) ||
-			bson_iter_as_int64(&left) != bson_iter_as_int64(&right))
+			!BSON_ITER_HOLDS_NUMBER(&left) || !BSON_ITER_HOLDS_NUMBER(&right) ||
+			(compares_directions &&
+			 bson_iter_as_int64(&left) != bson_iter_as_int64(&right)))
 			return false;
 	}
 }
@@ -408,7 +412,9 @@ holds_as_much(const bson_t *there, const bson_t *index)
 static bool
 serves(const bson_t *there, const bson_t *index)
 {
-	return has_same_keys(there, index) && holds_as_much(there, index) &&
+	return has_same_keys(there, index,
+						 !mts_document_number(there, "unique")) &&
+		   holds_as_much(there, index) &&
 		   !bson_has_field(there, "collation") &&
 		   !mts_document_number(there, "hidden") &&
 		   (mts_document_number(there, "unique") ||

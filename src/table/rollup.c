@@ -18,6 +18,7 @@
 #include "access/htup_details.h"
 #include "access/reloptions.h"
 #include "access/table.h"
+#include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_foreign_table.h"
@@ -537,9 +538,9 @@ mts_rollup_is_made_of(const MtsRollup *rollup, const MtsRollup *finer,
 }
 
 static MtsTime
-before_now(MtsSpan span)
+before(TimestampTz t, MtsSpan span)
 {
-	return GetCurrentTimestamp() - span.usecs - span.days * MTS_DAY;
+	return t - span.usecs - span.days * MTS_DAY;
 }
 
 /*
@@ -551,15 +552,31 @@ MtsTime
 mts_rollup_first_kept(const MtsRollup *rollup)
 {
 	return rollup->drops_points
-			   ? mts_rollup_ceil(rollup, before_now(rollup->retention))
+			   ? mts_rollup_ceil(rollup, before(GetCurrentTimestamp(),
+												rollup->retention))
 			   : MTS_TIME_MIN;
 }
 
-/* mts_rollup_limit: the latest time up to which a roll-up can be complete. */
+/*
+ * mts_rollup_limit
+ *		The latest time up to which a roll-up can be complete at a time.
+ */
 MtsTime
-mts_rollup_limit(const MtsRollup *rollup)
+mts_rollup_limit(const MtsRollup *rollup, TimestampTz now)
 {
-	return mts_rollup_floor(rollup, before_now(rollup->lag));
+	return mts_rollup_floor(rollup, before(now, rollup->lag));
+}
+
+/*
+ * The state of a roll-up that an application maintains.  No statement reads
+ * rows of an earlier moment than that at which its transaction began.
+ */
+static MtsRollupState
+state_by_application(const MtsRollup *rollup)
+{
+	return (MtsRollupState){
+		.until =
+			mts_rollup_limit(rollup, GetCurrentTransactionStartTimestamp())};
 }
 
 /* ---- The state ---------------------------------------------------------- */
@@ -674,12 +691,11 @@ mts_rollup_parse_state(const MtsRollup *rollup, const bson_t *doc,
  *		is NULL, the latest.
  *
  * A roll-up that an application maintains has no document.  It is complete up
- * to now minus the lag.
+ * to the begin of the transaction minus the lag.
  */
 void
 mts_rollup_read_state(const MtsRollup *rollup, Oid userid,
-					  MtsSnapshot *snapshot, bool in_xact,
-					  MtsRollupState *state)
+					  MtsSnapshot *snapshot, MtsRollupState *state)
 {
 	const MtsTable *table = rollup->table;
 	MtsFind find = {.filter =
@@ -687,11 +703,10 @@ mts_rollup_read_state(const MtsRollup *rollup, Oid userid,
 														   table->collection)),
 					.on_primary = snapshot == NULL,
 					.snapshot = snapshot,
-					.in_xact = in_xact,
 					.relid = table->relid};
 
 	if (rollup->by_application)
-		*state = (MtsRollupState){.until = mts_rollup_limit(rollup)};
+		*state = state_by_application(rollup);
 	else
 		mts_rollup_parse_state(
 			rollup,
@@ -716,9 +731,8 @@ mts_rollup_try_read_state(const MtsRollup *rollup, Oid userid,
 	bson_t view;
 	uint32 code;
 
-	mts_rollup_parse_state(rollup, NULL, state);
-	if (rollup->by_application)
-		state->until = mts_rollup_limit(rollup);
+	*state = rollup->by_application ? state_by_application(rollup)
+									: (MtsRollupState){.until = MTS_TIME_MIN};
 	if (rollup->by_application)
 		return true;
 	if (mts_known_server_is_silent(table->serverid, userid))

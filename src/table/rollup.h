@@ -76,14 +76,14 @@ extern MtsTime mts_rollup_ceil(const MtsRollup *rollup, MtsTime t);
 extern bool mts_rollup_is_made_of(const MtsRollup *rollup,
 								  const MtsRollup *finer, MtsRange range);
 extern MtsTime mts_rollup_first_kept(const MtsRollup *rollup);
-extern MtsTime mts_rollup_limit(const MtsRollup *rollup);
+extern MtsTime mts_rollup_limit(const MtsRollup *rollup, TimestampTz now);
 extern MtsRanges mts_rollup_make_ranges(const bson_iter_t *array);
 extern bool mts_rollup_parse_range(const MtsRollup *rollup, const bson_t *item,
 								   MtsRange *range);
 extern void mts_rollup_parse_state(const MtsRollup *rollup, const bson_t *doc,
 								   MtsRollupState *state);
 extern void mts_rollup_read_state(const MtsRollup *rollup, Oid userid,
-								  MtsSnapshot *snapshot, bool in_xact,
+								  MtsSnapshot *snapshot,
 								  MtsRollupState *state);
 extern bool mts_rollup_try_read_state(const MtsRollup *rollup, Oid userid,
 									  MtsRollupState *state);

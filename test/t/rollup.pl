@@ -239,6 +239,25 @@ foreach my $kind (@kinds)
 	note 'errors: ', join(', ', map { "$_ $errors{$_}" } sort keys %errors);
 }
 
+# ---- Transactions -----------------------------------------------------------
+
+# A transaction sees each of its writes, although a roll-up had their intervals
+foreach my $kind (@kinds)
+{
+	my $sums = join(';', map { "SET LOCAL mongo_ts_fdw.enable_rollups = $_; SELECT count(*), sum(v) FROM points" } qw(on off));
+	my @rows = split(/\n/, $nodes[0]->safe_psql('postgres', <<"END"));
+		SET search_path = $kind, public;
+		BEGIN;
+		UPDATE points SET v = 1000 WHERE ts >= '2024-02-26' AND ts < '2024-02-26 01:00';
+		$sums;
+		DELETE FROM points WHERE ts >= '2024-02-28' AND ts < '2024-02-28 02:00';
+		$sums;
+		COMMIT;
+END
+	is("$rows[0] $rows[2]", "$rows[1] $rows[3]", "$kind: a transaction sees its own writes");
+	isnt($rows[0], $rows[2], '.. each of them');
+}
+
 # ---- Two PostgreSQL servers -------------------------------------------------
 
 foreach my $kind (@kinds)

@@ -33,6 +33,10 @@
 	 "(3 1d: {ts: @, v: [(40 1m: $)]})",
 	 "time ts time, attribute v long[]; -- \"v\" is taken as data: Nothing shows a time for each of "
 	 "its values."},
+	{"arrays of arrays that fit no unit",
+	 "(3 1d: {ts: @, v: [(7 1m: [(8 1s: $)])]})",
+	 "time ts time, attribute v json; -- \"v\" is taken as data: Nothing shows a time for each of "
+	 "its values."},
 	{"offsets of buckets that have another time",
 	 "{'start': T(2024-03-04T08:00:00), 'v': [{'o': 0, 'x': 7}, {'o': 600, 'x': 7}, {'o': 1200, "
 	 "'x': 7}, {'o': 1800, 'x': 7}, {'o': 2400, 'x': 7}, {'o': 3000, 'x': 7}]}, {'start': "
@@ -67,6 +71,39 @@
 	 "1709539200}]}",
 	 "time time time field s[].time as epoch, sensor int, attribute first int, val double field "
 	 "s[].val; bucket day span 1 day readonly"},
+	{"totals of decimals",
+	 "{'h': T(2024-03-04T08:00:00), 's': [{'t': T(2024-03-04T08:01:17), 'v': {'$numberDecimal': "
+	 "'1.10'}}, {'t': T(2024-03-04T08:05:17), 'v': {'$numberDecimal': '7.25'}}, {'t': "
+	 "T(2024-03-04T08:09:17), 'v': {'$numberDecimal': '3.30'}}], 'sum': {'$numberDecimal': "
+	 "'11.65'}, 'hi': {'$numberDecimal': '7.25'}}, {'h': T(2024-03-04T09:00:00), 's': [{'t': "
+	 "T(2024-03-04T09:01:17), 'v': {'$numberDecimal': '2.20'}}, {'t': T(2024-03-04T09:05:17), "
+	 "'v': {'$numberDecimal': '4.25'}}, {'t': T(2024-03-04T09:09:17), 'v': {'$numberDecimal': "
+	 "'9.10'}}], 'sum': {'$numberDecimal': '15.55'}, 'hi': {'$numberDecimal': '9.10'}}, {'h': "
+	 "T(2024-03-04T10:00:00), 's': [{'t': T(2024-03-04T10:01:17), 'v': {'$numberDecimal': "
+	 "'5.75'}}, {'t': T(2024-03-04T10:05:17), 'v': {'$numberDecimal': '1.00'}}], 'sum': "
+	 "{'$numberDecimal': '6.75'}, 'hi': {'$numberDecimal': '5.75'}}",
+	 "time t time field s[].t, v num field s[].v sum sum max hi; bucket h span 1 hour"},
+	{"a rounded average, which no option declares",
+	 "{'h': T(2024-03-04T08:00:00), 's': [{'t': T(2024-03-04T08:01:17), 'v': {'$numberDecimal': "
+	 "'1.10'}}, {'t': T(2024-03-04T08:05:17), 'v': {'$numberDecimal': '7.25'}}, {'t': "
+	 "T(2024-03-04T08:09:17), 'v': {'$numberDecimal': '3.30'}}], 'mean': 3.9}, {'h': "
+	 "T(2024-03-04T09:00:00), 's': [{'t': T(2024-03-04T09:01:17), 'v': {'$numberDecimal': "
+	 "'2.20'}}, {'t': T(2024-03-04T09:05:17), 'v': {'$numberDecimal': '4.25'}}, {'t': "
+	 "T(2024-03-04T09:09:17), 'v': {'$numberDecimal': '9.10'}}], 'mean': 5.2}, {'h': "
+	 "T(2024-03-04T10:00:00), 's': [{'t': T(2024-03-04T10:01:17), 'v': {'$numberDecimal': "
+	 "'5.75'}}, {'t': T(2024-03-04T10:05:17), 'v': {'$numberDecimal': '1.00'}}], 'mean': 3.4}",
+	 "time t time field s[].t, v num field s[].v, attribute mean double; bucket h span 1 hour readonly"},
+	{"the time of a maximum, which no option declares",
+	 "{'h': T(2024-03-04T08:00:00), 's': [{'t': T(2024-03-04T08:01:17), 'v': {'$numberDecimal': "
+	 "'1.10'}}, {'t': T(2024-03-04T08:05:17), 'v': {'$numberDecimal': '7.25'}}, {'t': "
+	 "T(2024-03-04T08:09:17), 'v': {'$numberDecimal': '3.30'}}], 'top': T(2024-03-04T08:05:17)}, "
+	 "{'h': T(2024-03-04T09:00:00), 's': [{'t': T(2024-03-04T09:01:17), 'v': {'$numberDecimal': "
+	 "'2.20'}}, {'t': T(2024-03-04T09:05:17), 'v': {'$numberDecimal': '4.25'}}, {'t': "
+	 "T(2024-03-04T09:09:17), 'v': {'$numberDecimal': '9.10'}}], 'top': T(2024-03-04T09:09:17)}, "
+	 "{'h': T(2024-03-04T10:00:00), 's': [{'t': T(2024-03-04T10:01:17), 'v': {'$numberDecimal': "
+	 "'5.75'}}, {'t': T(2024-03-04T10:05:17), 'v': {'$numberDecimal': '1.00'}}], 'top': "
+	 "T(2024-03-04T10:01:17)}",
+	 "time t time field s[].t, v num field s[].v, attribute top time; bucket h span 1 hour readonly"},
 	{"bounds, but no time of buckets",
 	 "{'sensor': 5, 'from': T(2024-03-04T07:00:17), 'to': T(2024-03-04T07:00:25), 'n': 2, 's': "
 	 "[{'t': T(2024-03-04T07:00:17), 'v': 119}, {'t': T(2024-03-04T07:00:25), 'v': 175}]}, "

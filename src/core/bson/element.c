@@ -9,6 +9,7 @@
 #include "core/bson/element.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int32_t
@@ -297,6 +298,19 @@ mts_element_decimal(const MtsElement *element, char *text)
 	decimal.low = BSON_UINT64_FROM_LE(parts[0]);
 	decimal.high = BSON_UINT64_FROM_LE(parts[1]);
 	bson_decimal128_to_string(&decimal, text);
+}
+
+/* Read a number of any type as the nearest double; false for other values. */
+bool
+mts_element_amount(const MtsElement *element, double *d)
+{
+	char text[BSON_DECIMAL128_STRING];
+
+	if (element->type != BSON_TYPE_DECIMAL128)
+		return mts_element_number(element, d);
+	mts_element_decimal(element, text);
+	*d = strtod(text, NULL);
+	return true;
 }
 
 /* The text of a string, code or symbol, and its length without the NUL */

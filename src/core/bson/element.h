@@ -72,6 +72,7 @@ extern double mts_element_double(const MtsElement *element);
 extern bool mts_element_integer(const MtsElement *element, double limit,
 								int64_t *n);
 extern bool mts_element_number(const MtsElement *element, double *d);
+extern bool mts_element_amount(const MtsElement *element, double *d);
 extern void mts_element_decimal(const MtsElement *element, char *text);
 extern const char *mts_element_text(const MtsElement *element, size_t *len);
 extern const char *mts_element_type_name(int type);

@@ -1,7 +1,8 @@
 /*
  * counted.c
  *		Finds the fields of documents that equal a number of their points or
- *		values, in all documents that have points.
+ *		values, or one that is derived from the values, in nearly all
+ *		documents that have points.
  *
  * Such a field is in a subdocument or in none; what slots hold are points.
  */
@@ -13,6 +14,11 @@
 #define MIN_DOCUMENTS 3
 #define MIN_CONSTANT 6
 
+/* One of so many documents may differ.  Fields of the first ones are tried,
+ * and kept as long as a number differs in few more. */
+#define MIN_ALIKE 20
+#define TRIED 3
+
 /* Fields of deeper subdocuments are not compared. */
 #define MAX_DEPTH 8
 
@@ -20,9 +26,8 @@
 typedef struct Visit
 {
 	MtsCounted *counted;
-	const int64_t *numbers;
-	int n;
-	uint32_t equals[MTS_COUNTED_FIELDS];
+	const MtsCountedPoints *points;
+	bool is_found[MTS_COUNTED_FIELDS];
 	MtsElement chain[MAX_DEPTH];
 	int depth;
 	char path[MTS_MAX_PATH];
@@ -47,26 +52,66 @@ is_in_slot(const Visit *visit)
 	return false;
 }
 
-/* Record which of the numbers a field equals. */
+/* Whether a field is one of the numbers of the document */
+static bool
+equals_number(const MtsCountedPoints *points, int number, double d)
+{
+	int of = number - MTS_COUNTED_VALUES;
+	const MtsDerived *column = &points->columns[of / MTS_COUNTED_EACH];
+
+	if (number == MTS_COUNTED_POINTS || number == MTS_COUNTED_READINGS)
+		return d == (double) (number == MTS_COUNTED_POINTS ? points->n
+														   : points->readings);
+	if (of % MTS_COUNTED_EACH == 0)
+		return d == (double) column->n;
+	return mts_derived_equals(
+		column, (MtsDerivation) (of % MTS_COUNTED_EACH - 1), d);
+}
+
+/* Record which of the numbers a field does not equal. */
 static void
 compare(Visit *visit, double d)
 {
 	MtsCounted *counted = visit->counted;
-	uint32_t equals = 0;
-	int i = 0;
+	MtsCountedField *field = counted->fields;
 
-	for (int number = 0; number < visit->n; number++)
-		equals |= (uint32_t) (d == (double) visit->numbers[number]) << number;
-	while (i < counted->n && strcmp(counted->fields[i].path, visit->path) != 0)
-		i++;
-	if (i < counted->n)
-		visit->equals[i] = equals;
-	else if (counted->documents == 1 && equals != 0 && i < MTS_COUNTED_FIELDS)
+	while (field < counted->fields + counted->n &&
+		   strcmp(field->path, visit->path) != 0)
+		field++;
+	if (field == counted->fields + counted->n)
 	{
-		strcpy(counted->fields[i].path, visit->path);
-		counted->fields[i].equals = visit->equals[i] = equals;
+		if (counted->documents > TRIED || counted->n == MTS_COUNTED_FIELDS)
+			return;
 		counted->n++;
+		memset(field, 0, sizeof(*field));
+		strcpy(field->path, visit->path);
+		field->least = field->greatest = d;
+		for (int i = 0; i < MTS_COUNTED_NUMBERS; i++)
+			field->misses[i] = field->odd[i] = counted->documents - 1;
 	}
+	visit->is_found[field - counted->fields] = true;
+	field->least = d < field->least ? d : field->least;
+	field->greatest = d > field->greatest ? d : field->greatest;
+	for (int i = 0;
+		 i < MTS_COUNTED_VALUES + counted->ncolumns * MTS_COUNTED_EACH; i++)
+		if (!equals_number(visit->points, i, d))
+		{
+			field->misses[i]++;
+			field->odd[i] = counted->documents;
+		}
+}
+
+/* The number that a field equals in the most documents, the first of these */
+static int
+best_number(const MtsCounted *counted, const MtsCountedField *field)
+{
+	int best = MTS_COUNTED_POINTS;
+
+	for (int i = 1;
+		 i < MTS_COUNTED_VALUES + counted->ncolumns * MTS_COUNTED_EACH; i++)
+		if (field->misses[i] < field->misses[best])
+			best = i;
+	return best;
 }
 
 /* Visit the fields of a subdocument, whose path is len bytes long. */
@@ -87,7 +132,7 @@ visit_fields(Visit *visit, const MtsElement *holder, size_t len)
 		size_t size = len + 2 * element->key_len + 2;
 
 		if (size > MTS_MAX_PATH ||
-			(!is_document && !mts_element_number(element, &d)) ||
+			(!is_document && !mts_element_amount(element, &d)) ||
 			is_in_slot(visit))
 			continue;
 		if (len > 0)
@@ -103,46 +148,56 @@ visit_fields(Visit *visit, const MtsElement *holder, size_t len)
 
 /*
  * mts_counted_add_document
- *		Compare the fields of another document with n numbers, which are those
- *		of its points and values.
+ *		Compare the fields of another document with its points.
  */
 void
 mts_counted_add_document(MtsCounted *counted, const MtsElement *document,
-						 const int64_t *numbers, int n)
+						 const MtsCountedPoints *points)
 {
-	Visit visit = {counted, numbers, n};
+	Visit visit = {counted, points};
 	int kept = 0;
 
-	for (int i = 0; i < n; i++)
-	{
-		if (counted->documents == 0 || numbers[i] < counted->least[i])
-			counted->least[i] = numbers[i];
-		if (counted->documents == 0 || numbers[i] > counted->greatest[i])
-			counted->greatest[i] = numbers[i];
-	}
+	counted->ncolumns = points->ncolumns;
+	for (int i = 0; i < points->ncolumns; i++)
+		counted->has_several[i] |= points->columns[i].n > 1;
 	counted->documents++;
 	visit_fields(&visit, document, 0);
 	for (int i = 0; i < counted->n; i++)
 	{
-		counted->fields[i].equals &= visit.equals[i];
-		if (counted->fields[i].equals != 0)
-			counted->fields[kept++] = counted->fields[i];
+		MtsCountedField *field = &counted->fields[i];
+
+		for (int j = 0; j < MTS_COUNTED_NUMBERS && !visit.is_found[i]; j++)
+		{
+			field->misses[j]++;
+			field->odd[j] = counted->documents;
+		}
+		if (field->misses[best_number(counted, field)] >
+			counted->documents / MIN_ALIKE + TRIED)
+			continue;
+		if (kept != i)
+			counted->fields[kept] = *field;
+		kept++;
 	}
 	counted->n = kept;
 }
 
 /*
  * mts_counted_number
- *		The first number that a field does not equal by chance, or -1.
+ *		The number that a field does not equal by chance, or -1.
  */
 int
 mts_counted_number(const MtsCounted *counted, int field)
 {
-	for (int i = 0;
-		 i < MTS_COUNTED_NUMBERS && counted->documents >= MIN_DOCUMENTS; i++)
-		if ((counted->fields[field].equals & UINT32_C(1) << i) &&
-			(counted->least[i] < counted->greatest[i] ||
-			 counted->greatest[i] >= MIN_CONSTANT))
-			return i;
-	return -1;
+	const MtsCountedField *of = &counted->fields[field];
+	int number = best_number(counted, of);
+	int at = number - MTS_COUNTED_VALUES;
+	bool is_count = at < 0 || at % MTS_COUNTED_EACH == 0;
+
+	if (counted->documents < MIN_DOCUMENTS ||
+		of->misses[number] * MIN_ALIKE > counted->documents ||
+		(!is_count && !counted->has_several[at / MTS_COUNTED_EACH]) ||
+		(of->least == of->greatest &&
+		 !(is_count && of->greatest >= MIN_CONSTANT)))
+		return -1;
+	return number;
 }

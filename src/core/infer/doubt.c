@@ -394,7 +394,7 @@ remark_zone(MtsInfer *infer)
 	if (names.n > 0)
 		mts_remark(
 			infer,
-			"the times in \"%s\" are taken as those of one zone\nThe zones in %s are not applied.",
+			"the times in \"%s\" are taken as those of one zone\nThe zones in %s are not applied. If all documents have the same one, declare it with options bucket_time_zone and slot_clock 'local'.",
 			mts_remark_label(infer, node), names.text);
 }
 
@@ -694,10 +694,16 @@ may_hold_points(const MtsInfer *infer, const MtsInferColumn *column)
 {
 	const MtsSurvey *survey = &infer->survey;
 	int element = mts_survey_child(survey, column->node, MTS_NODE_ELEMENTS);
+	int inner = element < 0
+					? -1
+					: mts_survey_child(survey, element, MTS_NODE_ELEMENTS);
 
 	if (survey->nodes[column->node].nslots > 0)
 		return false;
-	if (column->is_array)
+	/* arrays of arrays; shorter ones are lists of coordinates */
+	if (inner >= 0 && survey->nodes[inner].greatest + 1 >= MTS_MIN_ARRAY)
+		element = inner;
+	if (column->is_array || (inner >= 0 && element == inner))
 		return infer->nfields > 0 &&
 			   survey->nodes[element].greatest + 1 >= MTS_MIN_ARRAY &&
 			   mts_column_has_only(infer, element, MTS_NUMBER_TYPES);

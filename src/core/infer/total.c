@@ -6,13 +6,16 @@
  * of a value, or the first or the last time, if it equals that in every sample
  * and differs between samples.  The count of full buckets is the same in all.
  * Another field that is the same number may be one by chance, like a count of
- * few points: it stays a column, and the table is read-only.
+ * few points: it stays a column, and the table is read-only.  So it is with
+ * a field that no option declares, like an average.
  */
 #include "core/infer/infer_private.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "core/bucket/derived.h"
 
 /* More values are not compared with pre-aggregates. */
 #define MAX_VALUES 16
@@ -23,20 +26,6 @@
 /* A lesser constant number is the count of points by chance. */
 #define MIN_CONSTANT 6
 
-/* Sums of fractions depend on the order of addition, up to this part. */
-#define TOLERANCE 1e-9
-
-/* The aggregates of a value in a sample */
-typedef struct Total
-{
-	int64_t n; /* values that are not null */
-	double sum;
-	double size; /* the sum of absolute values */
-	double min;
-	double max;
-	bool is_whole; /* the sum is exact */
-} Total;
-
 /* The points of a sample */
 typedef struct Points
 {
@@ -44,7 +33,7 @@ typedef struct Points
 	int64_t readings; /* points with a value that is not null */
 	MtsTime first;
 	MtsTime last;
-	Total totals[MAX_VALUES];
+	MtsDerived totals[MAX_VALUES]; /* of values that are not null */
 } Points;
 
 /* The aggregates of all samples */
@@ -63,9 +52,10 @@ typedef enum Kind
 	IS_COUNT,    /* of the points */
 	IS_READINGS, /* of those with a value that is not null */
 	IS_VALUES,   /* of the values that are not null; no option has it */
-	IS_SUM,
+	IS_SUM,      /* and the other derivations */
 	IS_MIN,
-	IS_MAX
+	IS_MAX,
+	KINDS = IS_SUM + MTS_DERIVED_NUMBERS
 } Kind;
 
 /* Accumulate a point in the aggregates of its sample. */
@@ -84,7 +74,6 @@ add_point(void *arg, int sample, MtsUnfold *unfold, const MtsPoint *point)
 	totals->are_single &= points->first == points->last;
 	for (int i = 0; i < totals->nvalues; i++)
 	{
-		Total *total = &points->totals[i];
 		MtsElement element;
 		double d;
 
@@ -94,15 +83,10 @@ add_point(void *arg, int sample, MtsUnfold *unfold, const MtsPoint *point)
 			(MTS_TYPE_BIT(element.type) & MTS_NULL_TYPES))
 			continue;
 		has_reading = true;
-		if (!mts_element_number(&element, &d))
+		if (!mts_element_amount(&element, &d))
 			d = NAN;
-		total->min = total->n == 0 || d < total->min ? d : total->min;
-		total->max = total->n == 0 || d > total->max ? d : total->max;
-		total->sum += d;
-		total->size += fabs(d);
-		total->is_whole = (total->n == 0 || total->is_whole) && d == rint(d) &&
-						  total->size < MTS_MAX_EXACT;
-		totals->has_several[i] |= total->n++ > 0;
+		mts_derived_add(&points->totals[i], d, point->time);
+		totals->has_several[i] |= points->totals[i].n > 1;
 	}
 	points->readings += has_reading;
 	return true;
@@ -119,23 +103,20 @@ count_equal(const Totals *totals, int node, Kind kind, int value,
 
 	for (int i = 0; i < totals->infer->nsamples; i++)
 	{
-		const Total *total = &totals->points[i].totals[value];
+		const MtsDerived *total = &totals->points[i].totals[value];
 		int64_t n = kind == IS_COUNT      ? totals->points[i].n
 					: kind == IS_READINGS ? totals->points[i].readings
 										  : total->n;
-		double d = NAN, want = kind < IS_SUM    ? (double) n
-							   : kind == IS_SUM ? total->sum
-							   : kind == IS_MIN ? total->min
-												: total->max;
+		double d = NAN;
 
 		if (mts_survey_find(&totals->infer->survey, i, node, &element))
-			(void) mts_element_number(&element, &d);
+			(void) mts_element_amount(&element, &d);
 		if (n == 0 && (isnan(d) || d == 0))
 			continue;
-		if (isnan(d) || (n == 0 && kind > IS_SUM) ||
-			!(fabs(d - want) <= (kind == IS_SUM && !total->is_whole
-									 ? TOLERANCE * total->size
-									 : 0)))
+		if (kind < IS_SUM
+				? d != (double) n
+				: !mts_derived_equals(total, (MtsDerivation) (kind - IS_SUM),
+									  d))
 			return -1;
 		least = fmin(least, d);
 		greatest = fmax(greatest, d);
@@ -144,20 +125,30 @@ count_equal(const Totals *totals, int node, Kind kind, int value,
 	*differs = least < greatest;
 	*most = greatest;
 	/* a sum and a maximum of single values are the same */
-	return samples >= MIN_SAME && !*differs && least <= 1 ? -1 : samples;
+	return (samples >= MIN_SAME && !*differs && least <= 1) ||
+				   (kind > IS_MAX && samples < MIN_SAME)
+			   ? -1
+			   : samples;
 }
 
-/* The option of a table for an aggregate, or NULL */
+/*
+ * The option of a table for a field that is an aggregate, or NULL.  Totals of
+ * Decimal128 values are Decimal128, and others are not.
+ */
 static char *
-find_option(MtsInferred *table, int column, Kind kind)
+find_option(const MtsInfer *infer, int node, int column, Kind kind)
 {
+	static const uint32_t decimal = MTS_TYPE_BIT(BSON_TYPE_DECIMAL128);
+	MtsInferred *table = infer->result;
 	MtsInferColumn *of = &table->columns[column];
+	uint32_t types = mts_column_bson_types(infer, node);
 
-	return kind <= IS_READINGS ? table->count
-		   : kind == IS_VALUES ? NULL
-		   : kind == IS_SUM    ? of->sum
-		   : kind == IS_MIN    ? of->min
-							   : of->max;
+	if (kind <= IS_READINGS)
+		return types & decimal ? NULL : table->count;
+	if (kind == IS_VALUES || kind > IS_MAX ||
+		(types & decimal) != (mts_column_bson_types(infer, of->node) & decimal))
+		return NULL;
+	return kind == IS_SUM ? of->sum : kind == IS_MIN ? of->min : of->max;
 }
 
 /*
@@ -177,13 +168,17 @@ exclude_nulls(const Totals *totals)
 	return totals->nvalues < MAX_VALUES;
 }
 
-/* Let a table be read-only because of a field; format has its label. */
+/*
+ * Let a table be read-only because of a field; format has its label, and what
+ * it is.
+ */
 static void
-set_readonly(MtsInfer *infer, int node, const char *format)
+set_readonly(MtsInfer *infer, int node, const char *format, const char *what)
 {
 	char *text = mts_infer_allocate(infer, MTS_INFER_REMARK, 1);
 
-	snprintf(text, MTS_INFER_REMARK, format, mts_remark_label(infer, node));
+	snprintf(text, MTS_INFER_REMARK, format, mts_remark_label(infer, node),
+			 what);
 	infer->result->readonly = text;
 	infer->is_total[node] = true;
 }
@@ -211,21 +206,25 @@ declare_field(Totals *totals, int node, bool is_of_all)
 	MtsInfer *infer = totals->infer;
 	bool is_single = infer->nsamples - infer->nexcluded == 1;
 	bool may_be = false, is_shown;
+	const char *what = NULL;
 	char path[MTS_MAX_PATH];
 	double most;
-	int end = is_of_all ? 1 : IS_VALUES + (IS_MAX - 1) * totals->nvalues;
+	int each = KINDS - IS_VALUES;
+	int end = is_of_all ? 1 : IS_VALUES + each * totals->nvalues;
 
 	for (int i = 0; i < end; i++)
 	{
-		Kind kind =
-			i < IS_VALUES ? i : IS_VALUES + (i - IS_VALUES) % (IS_MAX - 1);
-		int value = i < IS_VALUES ? 0 : (i - IS_VALUES) / (IS_MAX - 1);
-		char *field = find_option(infer->result, totals->columns[value], kind);
+		Kind kind = i < IS_VALUES ? i : IS_VALUES + (i - IS_VALUES) % each;
+		int value = i < IS_VALUES ? 0 : (i - IS_VALUES) / each;
+		char *field =
+			find_option(infer, node, totals->columns[value], kind);
 		int samples = count_equal(totals, node, kind, value, &is_shown, &most);
 
 		if (samples <= 0 || !mts_remark_path(infer, node, path) ||
 			(kind >= IS_SUM && !is_single && !totals->has_several[value]))
 			continue;
+		if (!may_be && is_shown && kind >= IS_SUM)
+			what = mts_derived_name((MtsDerivation) (kind - IS_SUM));
 		may_be |= is_shown || is_single;
 		/* full buckets have the same number of points */
 		if (kind <= IS_VALUES && samples >= MIN_SAME)
@@ -243,7 +242,10 @@ declare_field(Totals *totals, int node, bool is_of_all)
 	if (may_be && !is_of_all)
 		set_readonly(
 			infer, node,
-			"Field \"%s\" may be a count or a total of the points, and is not declared as one.");
+			what
+				? "Field \"%s\" equals the %s of the points, and is not declared: writes would make it wrong."
+				: "Field \"%s\" may be a count or a total of the points, and is not declared as one.",
+			what);
 }
 
 /* Whether a field is the first or the last time of each sample's points */
@@ -298,16 +300,70 @@ declare_bounds(const Totals *totals)
 			if (totals->are_single)
 				set_readonly(
 					infer, field->node,
-					"Field \"%s\" may be the first or the last time of the points, but every sampled bucket has a single point.");
+					"Field \"%s\" may be the first or the last time of the points, but every sampled bucket has a single point.",
+					NULL);
 			else if (mts_remark_path(infer, field->node, path) &&
 					 is_distrusted(infer, path))
 				set_readonly(
 					infer, field->node,
-					"Field \"%s\" may be the first or the last time of the points, but that is not proved.");
+					"Field \"%s\" may be the first or the last time of the points, but that is not proved.",
+					NULL);
 			else
 				infer->is_declared[field->node] =
 					mts_remark_path(infer, field->node, bound);
 			break;
+		}
+	}
+}
+
+/* Whether a field is a time of a value in samples of several times */
+static bool
+is_derived_time(const Totals *totals, const MtsTimeField *field, int value,
+				MtsDerivation derivation)
+{
+	const MtsTimeField *bucket = totals->infer->reading.bucket;
+	int samples = 0, starts = 0;
+
+	for (int i = 0; i < totals->infer->nsamples; i++)
+	{
+		const MtsDerived *total = &totals->points[i].totals[value];
+
+		if (totals->infer->is_excluded[i] || total->n == 0)
+			continue;
+		if (field->times[i] == MTS_TIME_MIN ||
+			!mts_derived_equals(total, derivation, (double) field->times[i]))
+			return false;
+		samples++;
+		starts += bucket && field->times[i] == bucket->times[i];
+	}
+	return samples >= MIN_SAME && starts < samples && !totals->are_single;
+}
+
+/* Find the times of values, which no option declares. */
+static void
+find_derived_times(const Totals *totals)
+{
+	MtsInfer *infer = totals->infer;
+
+	for (int i = 0; i < infer->nfields; i++)
+	{
+		const MtsTimeField *field = &infer->fields[i];
+
+		for (int j = 0; j < totals->nvalues * MTS_DERIVATIONS; j++)
+		{
+			MtsDerivation derivation = j % MTS_DERIVATIONS;
+
+			if (derivation < MTS_DERIVED_NUMBERS ||
+				field == infer->reading.bucket ||
+				infer->is_declared[field->node] ||
+				infer->is_total[field->node] ||
+				!is_derived_time(totals, field, j / MTS_DERIVATIONS,
+								 derivation))
+				continue;
+			set_readonly(
+				infer, field->node,
+				"Field \"%s\" equals the %s of the points, and is not declared: writes would make it wrong.",
+				mts_derived_name(derivation));
 		}
 	}
 }
@@ -355,11 +411,12 @@ mts_total_declare(MtsInfer *infer, int *full, MtsTime *starts, MtsTime *ends)
 		if (!infer->is_declared[node] &&
 			infer->survey.nodes[node].nslots == 0 &&
 			!mts_column_is_in(infer, node, "_id") &&
-			mts_column_has_only(infer, node, MTS_BINARY_NUMBER_TYPES))
+			mts_column_has_only(infer, node, MTS_NUMBER_TYPES))
 			declare_field(&totals, node, i < leaves.n);
 	}
 	if (infer->reading.time_node >= 0)
 		declare_bounds(&totals);
+	find_derived_times(&totals);
 	infer->host->release(totals.points);
 	return most;
 }
