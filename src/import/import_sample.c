@@ -19,6 +19,7 @@
 #include "driver/document.h"
 #include "core/layout/rolling_name.h"
 #include "table/option.h"
+#include "table/rollup.h"
 #include "table/zone.h"
 
 #define DEFAULT_SAMPLE_SIZE 1000
@@ -111,7 +112,8 @@ count_rolling(List *collections)
 
 /*
  * mts_import_collections
- *		List a database's collections and views by name, without MongoDB's own.
+ *		List a database's collections and views by name, without MongoDB's own,
+ *		and that of the states of roll-ups.
  */
 List *
 mts_import_collections(const MtsImport *import)
@@ -127,7 +129,8 @@ mts_import_collections(const MtsImport *import)
 		char *name = read_text(doc, "name");
 		const char *type = mts_document_string(doc, "type");
 
-		if (!name || strncmp(name, "system.", 7) == 0)
+		if (!name || strncmp(name, "system.", 7) == 0 ||
+			strcmp(name, MTS_ROLLUP_STATES) == 0)
 			continue;
 		collection->name = mts_import_text(name);
 		collection->is_view = type && strcmp(type, "view") == 0;

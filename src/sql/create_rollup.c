@@ -176,7 +176,10 @@ has_total(const Wanted *wanted, int i, MtsRollupKind kind)
 	return is_number || kind == MTS_ROLLUP_COUNT;
 }
 
-/* Return the type of a total, as PostgreSQL's aggregate has it. */
+/*
+ * Return the type of a total: that of PostgreSQL's aggregate, but bigint for
+ * all sums of integers, which queries are answered by.
+ */
 static Oid
 total_type(const Wanted *wanted, int i, MtsRollupKind kind)
 {
@@ -190,6 +193,7 @@ total_type(const Wanted *wanted, int i, MtsRollupKind kind)
 	{
 		case INT2OID:
 		case INT4OID:
+		case INT8OID:
 			return INT8OID;
 		case FLOAT4OID:
 		case FLOAT8OID:

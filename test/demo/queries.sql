@@ -106,20 +106,22 @@ SELECT mongo_ts_command('mongo', '{"find": "metrics", "projection": {"_id": 0},
 \pset tuples_only off
 \set QUIET off
 
-\echo === A roll-up: averages by minute, a document a day and type ===
-CREATE FOREIGN TABLE memory_by_minute (
-  "timestamp" timestamptz OPTIONS (field 'day'),
-  type        text,
-  average     float8      OPTIONS (field 'average.{hour}.{minute}'),
-  highest     bigint      OPTIONS (field 'highest.{hour}.{minute}')
-) SERVER mongo;
-SELECT mongo_ts_create_index('memory_by_minute');
-INSERT INTO memory_by_minute
-SELECT date_trunc('minute', "timestamp"), type, avg(value), max(value)
-  FROM memory WHERE "timestamp" < '2013-10-11' GROUP BY 1, 2;
-SELECT type, count(*), min(average)::int, max(highest)
-  FROM memory_by_minute GROUP BY type ORDER BY type;
-SELECT mongo_ts_command('mongo', '{"count": "memory_by_minute"}')->'n' AS documents;
+\echo === A roll-up: totals by the minute, a document an hour and type, which a scheduler refreshes ===
+SELECT mongo_ts_create_rollup('memory', '1 minute');
+SELECT mongo_ts_refresh_rollup('memory_1m') IS NOT NULL AS refreshed;
+\echo === It answers queries of the points, which do not name it ===
+SELECT type, count(*), avg(value)::int, max(value)
+  FROM memory GROUP BY type ORDER BY type;
+\set QUIET on
+\pset format unaligned
+\pset tuples_only on
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
+SELECT type, count(*), avg(value)::int, max(value)
+  FROM memory WHERE "timestamp" < '2013-10-11' GROUP BY type;
+\pset format aligned
+\pset tuples_only off
+\set QUIET off
+
 
 \echo === Old points are removed: whole documents by one command, single points at the edge ===
 \set QUIET on
@@ -136,7 +138,7 @@ SELECT min("timestamp"), max("timestamp"), count(*) FROM memory;
 \set QUIET on
 CREATE SCHEMA found;
 SET client_min_messages = notice;
-IMPORT FOREIGN SCHEMA mongo_ts_demo EXCEPT (memory_by_minute, memory_native)
+IMPORT FOREIGN SCHEMA mongo_ts_demo EXCEPT (memory_1m, memory_native)
   FROM SERVER mongo INTO found;
 \echo
 \echo '\\d found.sensors'
