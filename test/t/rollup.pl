@@ -302,6 +302,12 @@ sub start_with_logins
 	return (readline($uri) =~ /(\S+)/)[0];
 }
 
+END
+{
+	local $?;
+	system($mongodb, 'stop', $dir) if $dir && -d $dir;
+}
+
 SKIP:
 {
 	skip 'the server is external', 3 unless $is_own;
@@ -332,12 +338,12 @@ SKIP:
 END
 	like($node->safe_psql('postgres', "SET search_path = logins; EXPLAIN (COSTS OFF) $sums"),
 		qr/Roll-up: \S+ until/, 'a roll-up has all');
-	is($node->safe_psql('postgres', "SET search_path = logins; SET ROLE low; $sums"),
-		'4320|9329040', '.. and who may not read its state gets points');
+	my ($code, $row) = $node->psql('postgres', "SET search_path = logins; SET ROLE low; $sums");
+	my $wrong = $code == 0 && $row eq '4320|9329040' ? 0 : 1;
+	ok(!$wrong, "logins: who may not read the state of a roll-up gets points: $wrong differ");
 	$node->psql('postgres', "SET search_path = logins; SET ROLE low; INSERT INTO points VALUES ('2024-03-28Z', 1)",
 		stderr => \$err);
 	like($err, qr/mongo_ts_rollups/, '.. but cannot write them without a right to mark them');
-	system($mongodb, 'stop', $dir);
 }
 
 $_->stop foreach @nodes;
