@@ -607,7 +607,8 @@ refuse_row(const MtsRollupScan *rollup, MtsTime start, const char *problem)
 					errmsg("invalid row of roll-up \"%s\"",
 						   mts_table_name(rollup->rollup->table->relid)),
 					errdetail("The row of %s %s.", timestamptz_to_str(start),
-							  problem)));
+							  problem),
+					errhint("mongo_ts_refresh_rollup() computes it again.")));
 }
 
 /* Read a count, which must not be null. */
