@@ -213,6 +213,26 @@
 	 "time t time field s[].t, attribute sensor text, mode int, v double field s[].v; first start "
 	 "readonly -- \"mode\" is taken as the key of a series, and \"sensor\" as an attribute: The "
 	 "sampled documents do not show which of them is the key."},
+	{"an integer that tells devices apart beside a text that rotates",
+	 "{'meterId': 1, 'firmware': 'f0', 'hour': T(2024-03-04T08:00:00), 'v': {'0': 0.5, '59': "
+	 "1.5}}, {'meterId': 2, 'firmware': 'f1', 'hour': T(2024-03-04T08:00:00), 'v': {'0': 1.5, "
+	 "'59': 1.5}}, {'meterId': 3, 'firmware': 'f2', 'hour': T(2024-03-04T08:00:00), 'v': {'0': "
+	 "2.5, '59': 1.5}}, {'meterId': 1, 'firmware': 'f1', 'hour': T(2024-03-04T09:00:00), 'v': "
+	 "{'0': 0.5, '59': 1.5}}, {'meterId': 2, 'firmware': 'f2', 'hour': T(2024-03-04T09:00:00), "
+	 "'v': {'0': 1.5, '59': 1.5}}, {'meterId': 3, 'firmware': 'f0', 'hour': "
+	 "T(2024-03-04T09:00:00), 'v': {'0': 2.5, '59': 1.5}}, {'meterId': 1, 'firmware': 'f2', "
+	 "'hour': T(2024-03-04T10:00:00), 'v': {'0': 0.5, '59': 1.5}}, {'meterId': 2, 'firmware': "
+	 "'f0', 'hour': T(2024-03-04T10:00:00), 'v': {'0': 1.5, '59': 1.5}}, {'meterId': 3, "
+	 "'firmware': 'f1', 'hour': T(2024-03-04T10:00:00), 'v': {'0': 2.5, '59': 1.5}}, {'meterId': "
+	 "1, 'firmware': 'f0', 'hour': T(2024-03-04T11:00:00), 'v': {'0': 0.5, '59': 1.5}}, "
+	 "{'meterId': 2, 'firmware': 'f1', 'hour': T(2024-03-04T11:00:00), 'v': {'0': 1.5, '59': "
+	 "1.5}}, {'meterId': 3, 'firmware': 'f2', 'hour': T(2024-03-04T11:00:00), 'v': {'0': 2.5, "
+	 "'59': 1.5}}",
+	 "time hour time, attribute meterId int, firmware text, v double field v.{minute}; -- the keys "
+	 "of \"v\" are taken as minutes of an hour: Only 2 of the 60 minutes occur in the sampled "
+	 "documents. \"firmware\" is taken as the key of a series, and \"meterId\" as an attribute. "
+	 "The sampled documents do not show which of them is the key. / If the keys of \"v\" are names "
+	 "/ If each document is a row"},
 	{"a number beside the times when a document was stored",
 	 "{'sensor': 'a', 'ts': 1709539200123, 'v': 0.5, 'createdAt': T(2024-03-04T08:00:07), "
 	 "'updatedAt': T(2024-03-04T08:00:07)}, {'sensor': 'a', 'ts': 1709539207134, 'v': 1.5, "

@@ -381,6 +381,19 @@ may_replace(const Choice *choice, const Candidate *key, const Candidate *other)
 		   (!depends(choice, other, key) || depends(choice, key, other));
 }
 
+/*
+ * Whether a field would tell samples of one time apart as well as a key.  It
+ * may be a number without more values, but nothing that the key determines.
+ */
+static bool
+may_tell_apart(const Choice *choice, const Candidate *key,
+			   const Candidate *other)
+{
+	return (other->class <= key->class ||
+			(other->class == IS_NUMBER && other->distinct <= key->distinct)) &&
+		   (!depends(choice, other, key) || depends(choice, key, other));
+}
+
 /* Record another field that would do as well as a key. */
 static void
 find_rival(Choice *choice, bool is_series)
@@ -394,10 +407,8 @@ find_rival(Choice *choice, bool is_series)
 			const Candidate *other = &choice->items[j];
 
 			if (other->is_chosen || other->nindexes < key->nindexes ||
-				(is_series ? !may_replace(choice, key, other)
-						   : other->class > key->class ||
-								 (depends(choice, other, key) &&
-								  !depends(choice, key, other))) ||
+				!(is_series ? may_replace(choice, key, other)
+							: may_tell_apart(choice, key, other)) ||
 				count_alike(choice, other, key) > alike)
 				continue;
 			choice->infer->key = key->node;
