@@ -49,7 +49,7 @@ static const Case cases[] = {
 	 {"v[]"},
 	 {"{'a': 2, 'b': 2}", "{'a': 1, 'b': 2}", "{'b': 3}"},
 	 {{2, 2}, {1, 1}, {3, 3}},
-	 ""},
+	 "a -1, b -1"},
 	{"fields of subdocuments, also beside slots",
 	 {"m.v.{hour}.{minute}", "k.{hour}"},
 	 {"{'m': {'n': 1, 'x': {'a.b': 1}, 'v': {'n': 1, '7': {'5': 1, 'q': 1}}}}",
@@ -65,6 +65,30 @@ static const Case cases[] = {
 	 "n 0"},
 };
 
+/* Set the numbers of a document: n of them, as a case has them. */
+static void
+set_points(MtsCountedPoints *points, const int64_t *numbers, int n)
+{
+	memset(points, 0, sizeof(*points));
+	points->n = numbers[MTS_COUNTED_POINTS];
+	points->readings = numbers[MTS_COUNTED_READINGS];
+	points->ncolumns = n - MTS_COUNTED_VALUES;
+	for (int i = 0; i < points->ncolumns; i++)
+		points->columns[i].n = numbers[MTS_COUNTED_VALUES + i];
+}
+
+/* Return where a case has the number that a field equals; or -1. */
+static int
+number_of_case(const MtsCounted *counted, int field)
+{
+	int number = mts_counted_number(counted, field);
+
+	return number < MTS_COUNTED_VALUES
+			   ? number
+			   : MTS_COUNTED_VALUES +
+					 (number - MTS_COUNTED_VALUES) / MTS_COUNTED_EACH;
+}
+
 static void
 describe(const Case *c, char *text, size_t size)
 {
@@ -73,6 +97,7 @@ describe(const Case *c, char *text, size_t size)
 	MtsContainer containers[2];
 	MtsLayout layout = {.containers = containers};
 	MtsCounted counted = {.layout = &layout};
+	MtsCountedPoints points;
 	MtsError error;
 	size_t len = 0;
 	int n = 2;
@@ -91,14 +116,14 @@ describe(const Case *c, char *text, size_t size)
 		MtsElement element =
 			mts_element_document(bson_get_data(doc), doc->len);
 
-		mts_counted_add_document(&counted, &element, c->numbers[i], n);
+		set_points(&points, c->numbers[i], n);
+		mts_counted_add_document(&counted, &element, &points);
 		bson_destroy(doc);
 	}
 	text[0] = '\0';
 	for (int i = 0; i < counted.n; i++)
-		len +=
-			snprintf(text + len, size - len, "%s%s %d", i > 0 ? ", " : "",
-					 counted.fields[i].path, mts_counted_number(&counted, i));
+		len += snprintf(text + len, size - len, "%s%s %d", i > 0 ? ", " : "",
+						counted.fields[i].path, number_of_case(&counted, i));
 }
 
 /* Many fields, long names and deep subdocuments do no harm. */
@@ -109,11 +134,13 @@ test_limits(void)
 	char key[2 * MTS_MAX_PATH];
 	MtsLayout layout = {0};
 	MtsCounted counted = {.layout = &layout};
-	int64_t numbers[MTS_COUNTED_NUMBERS];
+	int64_t numbers[MTS_COUNTED_VALUES + MTS_COUNTED_COLUMNS];
+	MtsCountedPoints points;
 	MtsElement element;
 
-	for (int i = 0; i < MTS_COUNTED_NUMBERS; i++)
+	for (int i = 0; i < MTS_COUNTED_VALUES + MTS_COUNTED_COLUMNS; i++)
 		numbers[i] = 7;
+	set_points(&points, numbers, MTS_COUNTED_VALUES + MTS_COUNTED_COLUMNS);
 	for (int i = (int) sizeof(key) - 1; i > 0; i--)
 	{
 		memset(key, '.', i);
@@ -131,8 +158,7 @@ test_limits(void)
 	for (size_t size = 5; size <= doc.len; size += size < 200 ? 1 : 997)
 	{
 		element = mts_element_document(bson_get_data(&doc), size);
-		mts_counted_add_document(&counted, &element, numbers,
-								 MTS_COUNTED_NUMBERS);
+		mts_counted_add_document(&counted, &element, &points);
 	}
 	ok(counted.n <= MTS_COUNTED_FIELDS,
 	   "many fields, long names, depth, and documents that are cut short");
