@@ -123,6 +123,33 @@ SELECT type, count(*), avg(value)::int, max(value)
 \set QUIET off
 
 
+\echo === A year of seconds: 31,536,000 points in 8,760 documents, and roll-ups of hours and days ===
+CREATE FOREIGN TABLE year (
+  ts    timestamptz OPTIONS (field 'hour'),
+  value float8      OPTIONS (field 'v.{minute}.{second}')
+) SERVER mongo;
+SELECT mongo_ts_create_index('year');
+INSERT INTO year
+SELECT timestamptz '2013-01-01' + i * interval '1 second',
+       floor(200 + 150 * sin(i / 5e6) + i % 86400 / 1440 + i % 60 / 6.0) / 10
+  FROM generate_series(0, 31535999) i;
+SELECT mongo_ts_create_rollup('year', '1 hour');
+SELECT mongo_ts_create_rollup('year_1h', '1 day');
+SELECT mongo_ts_refresh_rollup('year_1d') IS NOT NULL AS refreshed;
+\echo === The same query by day, by hour and by second, as a dashboard zooms ===
+PREPARE zoom (text, timestamptz, timestamptz) AS
+SELECT date_trunc($1, ts, 'UTC') AS time, count(*), round(avg(value)::numeric, 2) AS average, max(value)
+  FROM year WHERE ts >= $2 AND ts < $3 GROUP BY 1 ORDER BY max(value) DESC, 1 LIMIT 3;
+\timing on
+EXECUTE zoom ('day', '2013-01-01', '2014-01-01');
+EXECUTE zoom ('hour', '2013-03-25', '2013-04-01');
+EXECUTE zoom ('second', '2013-03-29 12:00', '2013-03-29 12:05');
+\echo The days of the year without roll-ups:
+SET mongo_ts_fdw.enable_rollups = off;
+EXECUTE zoom ('day', '2013-01-01', '2014-01-01');
+RESET mongo_ts_fdw.enable_rollups;
+\timing off
+
 \echo === Old points are removed: whole documents by one command, single points at the edge ===
 \set QUIET on
 \pset format unaligned
@@ -138,7 +165,7 @@ SELECT min("timestamp"), max("timestamp"), count(*) FROM memory;
 \set QUIET on
 CREATE SCHEMA found;
 SET client_min_messages = notice;
-IMPORT FOREIGN SCHEMA mongo_ts_demo EXCEPT (memory_1m, memory_native)
+IMPORT FOREIGN SCHEMA mongo_ts_demo EXCEPT (memory_1m, memory_native, year, year_1h, year_1d)
   FROM SERVER mongo INTO found;
 \echo
 \echo '\\d found.sensors'
