@@ -781,6 +781,15 @@ IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO changed OPTIONS
 \d changed.full
 SELECT ts, v FROM changed.foo UNION ALL SELECT ts, v FROM changed.foo_2;
 
+-- Points that are arrays cannot be written
+CREATE SCHEMA pairs;
+SELECT json_agg(json_build_object('_id', i, 'hour', instant('2024-01-01Z'::timestamptz + i * interval '1 hour'), 'dev', 'a',
+  'points', (SELECT json_agg(json_build_array(instant('2024-01-01Z'::timestamptz + i * interval '1 hour' + m * interval '3 minutes'), m + 0.5))
+    FROM generate_series(0, 19) m))) AS documents FROM generate_series(0, 3) i \gset
+CALL put('pairs', :'documents');
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (pairs) FROM SERVER import INTO pairs OPTIONS (updatable 'true');
+SELECT mongo_ts_command('import', '{"drop": "pairs"}')->'ok' AS dropped;
+
 -- IMPORT requires USAGE on the server.
 CREATE ROLE mts_regress_importer;
 GRANT CREATE, USAGE ON SCHEMA elsewhere TO mts_regress_importer;

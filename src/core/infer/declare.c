@@ -97,6 +97,21 @@ mts_declare_points(MtsInfer *infer)
 
 /* ---- Buckets ------------------------------------------------------------ */
 
+/* Whether points are arrays, or columns are elements of others */
+static bool
+has_elements(const MtsInferred *result)
+{
+	char names[MTS_MAX_PATH];
+	MtsPath path;
+	MtsError error;
+
+	for (int i = 0; i < result->ncolumns; i++)
+		if (mts_path_parse(result->columns[i].field, names, &path, &error) &&
+			mts_path_has_index(&path))
+			return true;
+	return false;
+}
+
 /* Decide whether an INSERT would find the right bucket. */
 static void
 check_insert(MtsInfer *infer, int alike, int64_t most, int full)
@@ -106,7 +121,10 @@ check_insert(MtsInfer *infer, int alike, int64_t most, int full)
 	bool has_arrays = reading->nslots == 1 && reading->names == 0 &&
 					  reading->slots[0].unit == MTS_NO_UNIT;
 
-	if (!reading->bucket)
+	if (has_elements(result))
+		result->readonly =
+			"Its columns are elements of arrays, which cannot be written.";
+	else if (!reading->bucket)
 		result->readonly =
 			"No field holds the time of the buckets, so an INSERT would not find them.";
 	else if (reading->span != MTS_NO_UNIT &&
