@@ -205,10 +205,10 @@ SELECT count(*) FILTER (WHERE o IS DISTINCT FROM e) AS wrong, count(*)
           FROM "Odd" GROUP BY date_bin('2 hours', ts, '2000-01-01'::timestamptz), "a ""$.b", id, kind) o (o)
   FULL JOIN (SELECT e::text FROM "Every ""2"" h" e) e (e) ON o = e;
 -- IMPORT leaves out the states
-CREATE SCHEMA imported;
-IMPORT FOREIGN SCHEMA mts_regress_rollups LIMIT TO (mongo_ts_rollups) FROM SERVER rollups INTO imported;
-SELECT to_regclass('imported.mongo_ts_rollups');
-DROP SCHEMA imported;
+CREATE SCHEMA without_states;
+IMPORT FOREIGN SCHEMA mts_regress_rollups LIMIT TO (mongo_ts_rollups) FROM SERVER rollups INTO without_states;
+SELECT to_regclass('without_states.mongo_ts_rollups');
+DROP SCHEMA without_states;
 
 -- days and months of a zone, from hours; a day has 23 or 25
 SELECT mongo_ts_create_rollup('memory_1h', '1 day', 'berlin_1d', zone => 'Europe/Berlin');
