@@ -1120,6 +1120,17 @@ spool(MtsCursor *cursor)
 }
 
 /*
+ * mts_cursor_is_refused
+ *		Tell whether a cursor has returned no documents because the user may
+ *		not read them; see MtsFind.
+ */
+bool
+mts_cursor_is_refused(const MtsCursor *cursor)
+{
+	return cursor->may_be_refused && !cursor->xact && !cursor->is_open;
+}
+
+/*
  * mts_cursor_spool
  *		Have the open cursors of a connection's transaction return what they
  *		would now, whatever the transaction writes from now on.

@@ -834,7 +834,6 @@ send_writes(MtsWriter *writer, List *writes, int first, int end,
 	MemoryContext old = MemoryContextSwitchTo(slice);
 	MtsOp *ops =
 		palloc(count_ops(writer, writes, first, end) * sizeof(MtsOp) + 1);
-	bool names_open = may_name_open(writer);
 	int nops = 0;
 
 	for (int i = first; i < end; i++)
@@ -845,7 +844,7 @@ send_writes(MtsWriter *writer, List *writes, int first, int end,
 		write->is_assumed_new =
 			trial == &writer->new_buckets && !write->is_known;
 		write->is_assumed_once = trial == &writer->once;
-		write->names_open = names_open;
+		write->names_open = writer->names_open;
 		mts_bucket_write_sort(&writer->table->layout, write);
 		nops += mts_bucket_write_ops(writer->targeting, write, ops + nops);
 	}
@@ -987,8 +986,11 @@ send_batch(MtsWriter *writer, bool may_keep)
 	ListCell *lc;
 
 	if (has_open_buckets(writer))
+	{
+		writer->names_open = may_name_open(writer);
 		mts_open_bucket_find(writer->targeting, writer->bulk.connection,
 							 writer->writes);
+	}
 	keeps_points = may_keep && should_keep(writer);
 	foreach (lc, writer->writes)
 	{
