@@ -144,8 +144,9 @@ my @overview = (
 	[ 'An hour of one series, prepared', 'short queries', minute => 'an hour in order, prepared' ],
 	[ 'A second of 5,000 series with count and sum, one INSERT', 'second by second',
 		hour => '5,000 series, one INSERT' ],
-	[ 'The same of 300 series, by each of 16 sessions: time for each INSERT', 'second by second',
-		hour => '16 sessions of 300 series' ],
+	[ 'A second of 300 series, one INSERT', 'second by second', hour => '1 session of 300 series' ],
+	(map { [ "The same by each of $_ sessions at once: the time divided by the INSERTs", 'second by second',
+				hour => "$_ sessions of 300 series" ] } 4, 16),
 	[ 'One point, stored by a prepared INSERT', 'second by second', minute => 'one point, prepared' ]);
 
 sub overview_line
@@ -346,7 +347,7 @@ sub days
 	my ($kept) = @_;
 	return "The figures were measured on $kept->{date}"
 	  . ((grep { $_->{date} } @{ $kept->{figures} })
-		? ', those with a date in their line on that day.' : '.') . "\n";
+		? ', those with a date in their line of a table below on that day.' : '.') . "\n";
 }
 
 # A figure a line
