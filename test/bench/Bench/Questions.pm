@@ -496,7 +496,10 @@ sub counter_figures
 				{ name => 'heap', sql => $one->('heap_counters') } ] },
 		{ @all, layout => 'the last point of each counter', sql => $last->('counters'),
 			references => [
+				# a counter can have its last point in any document
 				{ name => 'floor', bar => 2, collection => 'counters',
+					finds => all($counters), fields => [ 'd', 'v' ] },
+				{ name => 'the last document', collection => 'counters',
 					finds => [ { filter => {}, opts => { sort => { d => -1 }, limit => 1 } } ],
 					fields => [ 'd', 'v' ] },
 				{ name => 'heap', sql => $last->('heap_counters') } ] });
