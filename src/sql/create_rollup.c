@@ -32,7 +32,6 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
-#include "core/bson/template.h"
 #include "driver/cursor.h"
 #include "driver/document.h"
 #include "modify/rollup_mark.h"
