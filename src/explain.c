@@ -24,7 +24,6 @@
 #include "driver/attempt.h"
 #include "driver/document.h"
 #include "fdw_scan.h"
-#include "plan/estimate.h"
 #include "pushdown/sort_order.h"
 #include "scan/fdw_private.h"
 #include "scan/first_buckets.h"

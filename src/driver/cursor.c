@@ -31,7 +31,6 @@
 #include "core/bson/bson.h"
 #include "driver/attempt.h"
 #include "driver/command.h"
-#include "driver/comment.h"
 #include "driver/document.h"
 #include "driver/orphan.h"
 #include "driver/report.h"
