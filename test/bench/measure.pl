@@ -18,7 +18,7 @@ use Bench::Chart qw(chart);
 use Bench::Report qw(summary appendix);
 use Bench::Rounds qw(median rounds_for);
 use Bench::Session qw(start start_psql run_sql run_beside end_beside time_sql
-  time_planning time_floor time_line time_sessions finish memory);
+  time_planning time_first time_floor time_line time_sessions finish memory);
 use Bench::Setup qw(set_up set_up_peer set_up_duckdb);
 use JSON::PP;
 use List::Util qw(max min sum);
@@ -125,6 +125,7 @@ sub seconds_of
 	  : $what->{duckdb} ? time_line($duckdb, $what->{duckdb})
 	  : $what->{sessions} ? ask_sessions($what)
 	  : $what->{second} ? ask_second($what)
+	  : $what->{is_first} ? time_first($session->{port}, $what->{sql})
 	  : $what->{is_planning} ? time_planning($session, $what->{sql})
 	  : $what->{sql} ? ask_sql($what, $session)
 	  : ask_floor($what);

@@ -10,7 +10,7 @@
 # that of the reference.
 #
 # Instead of sql it may have script and sessions, for pgbench.  With is_planning, only
-# the planning of the sql is measured.
+# the planning of the sql is measured, with is_first its time in a new session.
 #
 # A figure or a reference may have before and after, SQL that is not measured, once,
 # SQL before all rounds, and points, in thousands, for times of 1,000 points.  With at_peer, a figure runs in PostgreSQL 18,
@@ -475,6 +475,9 @@ sub short_figures
 					{ name => 'floor', bar => 2, collection => 'minute',
 						finds => $finds, fields => $minute->{fields} },
 					{ name => 'not prepared', sql => sprintf($plain, 'minute') }, {@heap} ] },
+			{ @all, layout => "$name, the first of a session", is_first => 1,
+				sql => sprintf($plain, 'minute'), references => [
+					{ name => 'heap', is_first => 1, sql => sprintf($plain, 'heap_double') } ] },
 			{ @all, layout => "$name, its planning", is_planning => 1,
 				sql => sprintf($plain, 'minute'), references => [
 					{ name => 'heap', is_planning => 1, sql => sprintf($plain, 'heap_double') } ] })
