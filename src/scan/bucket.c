@@ -417,11 +417,19 @@ start_unfolding(MtsBucket *bucket, const bson_t *document)
  * projection also leaves that field out if it is not a subdocument.
  */
 static bool
-may_lack_slots(const MtsBucket *bucket)
+may_lack_slots(const MtsBucket *bucket, MtsContent content)
 {
-	return bucket->unfold.lacks_container ||
-		   !mts_layout_is_aligned(&bucket->table->layout,
-								  bucket->unfold.start);
+	switch (content)
+	{
+		case MTS_CONTENT_KEYS:
+			return bucket->unfold.lacks_container;
+		case MTS_CONTENT_SLOTS:
+			return bucket->unfold.lacks_container ||
+				   !mts_layout_is_aligned(&bucket->table->layout,
+										  bucket->unfold.start);
+		default:
+			return false;
+	}
 }
 
 static bool
@@ -431,8 +439,7 @@ open_bucket(MtsBucket *bucket, MtsBucketSource *source, const bson_t *document)
 	bool is_valid = start_unfolding(bucket, document);
 	MtsError error;
 
-	if (is_valid && source->query->content == MTS_CONTENT_SLOTS &&
-		may_lack_slots(bucket))
+	if (is_valid && may_lack_slots(bucket, source->query->content))
 	{
 		document = mts_source_read_again(source, document);
 		if (!document)
