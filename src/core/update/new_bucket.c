@@ -30,6 +30,8 @@ typedef struct Tree
 {
 	const MtsLayout *layout;
 	int container;
+	const MtsColumn *only; /* the column that is the whole value in a slot, or
+							* NULL */
 	const MtsChange **changes; /* of the points, sorted by slot; NULL to append
 								* an empty slot under each key that is known */
 	MtsTime start;             /* of the bucket */
@@ -103,6 +105,83 @@ append_elements(Tree *tree, int step, int level, int first, int end,
 	tree->failed |= first < end;
 }
 
+/* Append the elements that have been collected from data[4] on. */
+static void
+append_collected(uint8_t *data, size_t len, bson_t *slots)
+{
+	uint32_t size = BSON_UINT32_TO_LE((uint32_t) len + 1);
+	bson_t elements;
+
+	memcpy(data, &size, sizeof(size));
+	data[len] = 0;
+	if (bson_init_static(&elements, data, len + 1))
+		bson_concat(slots, &elements);
+}
+
+/* Tell whether two points have the same key in a level. */
+static bool
+is_same_key(const Tree *tree, int level, int i, int j)
+{
+	const MtsChange *a = tree->changes[i], *b = tree->changes[j];
+
+	return tree->layout->slots[level]->kind == MTS_STEP_COLUMN_KEY
+			   ? strcmp(a->texts[level], b->texts[level]) == 0
+			   : a->index[level] == b->index[level];
+}
+
+/*
+ * Append the points from first to end under their keys in the last level of
+ * slots, where a number is all that a slot holds.
+ *
+ * Elements are collected, because libbson takes longer to append an element
+ * than all else that is done for it.  Returns the first point that cannot be
+ * appended so.
+ */
+static int
+append_numbers(const Tree *tree, int level, int first, int end, bson_t *slots)
+{
+	const MtsStep *slot = tree->layout->slots[level];
+	uint8_t data[4096];
+	size_t len = 4;
+	int i;
+
+	for (i = first; i < end; i++)
+	{
+		const MtsChange *change = tree->changes[i];
+		const bson_value_t *value =
+			mts_change_value(change, tree->only);
+		uint64_t bits = BSON_UINT64_TO_LE((uint64_t) value->value.v_int64);
+		char buffer[MTS_MAX_KEY];
+		const char *key = change->texts[level];
+		size_t key_len;
+
+		if (i > first && is_same_key(tree, level, i - 1, i))
+			continue;
+		if (value->value_type != BSON_TYPE_DOUBLE &&
+			value->value_type != BSON_TYPE_INT64)
+			break;
+		if (slot->kind == MTS_STEP_COLUMN_KEY)
+			key_len = strlen(key);
+		else
+			key_len = mts_slot_key_text(slot, change->index[level], buffer,
+										&key);
+		if (key_len > MTS_MAX_SLOT_TEXT)
+			break;
+		if (len + key_len + 2 + sizeof(bits) + 1 > sizeof(data))
+		{
+			append_collected(data, len, slots);
+			len = 4;
+		}
+		data[len++] = (uint8_t) value->value_type;
+		memcpy(data + len, key, key_len + 1);
+		memcpy(data + len + key_len + 1, &bits, sizeof(bits));
+		len += key_len + 1 + sizeof(bits);
+	}
+	if (len > 4)
+		append_collected(data, len, slots);
+	return i;
+}
+
 /* Append the points from first to end under their keys in a level of slots. */
 static void
 append_points(Tree *tree, int step, int level, int first, int end,
@@ -111,6 +190,8 @@ append_points(Tree *tree, int step, int level, int first, int end,
 	bool is_text = tree->layout->slots[level]->kind == MTS_STEP_COLUMN_KEY;
 	int next;
 
+	if (tree->only && level + 1 == tree->layout->nslots)
+		first = append_numbers(tree, level, first, end, slots);
 	for (int i = first; i < end; i = next)
 	{
 		const MtsChange *change = tree->changes[i];
@@ -118,9 +199,7 @@ append_points(Tree *tree, int step, int level, int first, int end,
 		const char *key = change->texts[level];
 
 		for (next = i + 1; next < end; next++)
-			if (is_text ? strcmp(key, tree->changes[next]->texts[level]) != 0
-						: tree->changes[next]->index[level] !=
-							  change->index[level])
+			if (!is_same_key(tree, level, i, next))
 				break;
 		if (!is_text)
 			(void) mts_slot_key_text(tree->layout->slots[level],
@@ -225,16 +304,24 @@ is_alone(const MtsLayout *layout, int container, const MtsFieldValue *fields,
 	return true;
 }
 
+/* Return the column that is the whole value in the slots of a container. */
+static const MtsColumn *
+find_only_column(const MtsLayout *layout, int container)
+{
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (layout->columns[i].container == container)
+			return layout->containers[container].is_value ? &layout->columns[i]
+														  : NULL;
+	return NULL;
+}
+
 /* Tell whether every point has a value, or null, of every column. */
 static bool
 are_complete(const MtsBucketChange *bucket)
 {
-	const MtsLayout *layout = bucket->layout;
-
 	for (int i = 0; i < bucket->n; i++)
-		for (int j = 0; j < layout->ncolumns; j++)
-			if (layout->columns[j].container >= 0 &&
-				bucket->changes[i]->values[j].value_type == BSON_TYPE_EOD)
+		for (int j = 0; j < bucket->layout->nplaces; j++)
+			if (bucket->changes[i]->items[j].value_type == BSON_TYPE_EOD)
 				return false;
 	return true;
 }
@@ -301,9 +388,10 @@ mts_new_bucket_insert(const MtsBucketChange *bucket, MtsFields identity,
 	{
 		Tree tree = {layout,
 					 i,
+					 find_only_column(layout, i),
 					 bucket->changes,
 					 bucket->start,
-					 {.values = empty},
+					 {.items = empty},
 					 .room = (int64_t) bucket->n * MAX_ELEMENTS};
 
 		append_steps(&tree, 1, 0, 0, bucket->n, doc,
@@ -340,8 +428,9 @@ mts_new_bucket_preallocate(const MtsBucketChange *bucket, const char **texts,
 		Tree tree = {layout,
 					 i,
 					 NULL,
+					 NULL,
 					 bucket->start,
-					 {.index = index, .texts = texts, .values = values},
+					 {.index = index, .texts = texts, .items = values},
 					 check};
 		char dotted[MTS_MAX_PATH];
 

@@ -63,7 +63,7 @@ mts_write_once_is_possible(const MtsBucketChange *bucket)
 		if (!column->may_be_nan || !(column->min.is_set || column->max.is_set))
 			continue;
 		for (int j = 0; j < bucket->n; j++)
-			if (is_nan(&bucket->changes[j]->values[i]))
+			if (is_nan(mts_change_value(bucket->changes[j], column)))
 				return false;
 	}
 	return true;
@@ -154,11 +154,12 @@ require_field(const MtsField *field, const char *type, bool may_be_nan,
 
 /* Return a value of a column that extremes count, or NULL. */
 static const bson_value_t *
-find_reading(const MtsBucketChange *bucket, int column)
+find_reading(const MtsBucketChange *bucket, const MtsColumn *column)
 {
 	for (int i = 0; i < bucket->n; i++)
 	{
-		const bson_value_t *value = &bucket->changes[i]->values[column];
+		const bson_value_t *value =
+			mts_change_value(bucket->changes[i], column);
 
 		if (value->value_type != BSON_TYPE_EOD &&
 			value->value_type != BSON_TYPE_NULL)
@@ -181,7 +182,7 @@ require_aggregates(const MtsBucketChange *bucket, bson_t *selector)
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		const MtsColumn *column = &layout->columns[i];
-		const bson_value_t *reading = find_reading(bucket, i);
+		const bson_value_t *reading = find_reading(bucket, column);
 
 		if (column->sum.is_set)
 			require_field(&column->sum, "number", false, selector);
