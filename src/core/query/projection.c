@@ -62,6 +62,25 @@ divides_calendar(MtsSpan span)
 }
 
 /*
+ * Append a key to a path of *len bytes, in a buffer with some room; false if
+ * it is too long.
+ */
+static bool
+append_key(char *path, size_t room, size_t *len, const char *key)
+{
+	size_t period = *len > 0;
+	size_t n = strlen(key);
+
+	if (*len + period + n >= room)
+		return false;
+	if (period)
+		path[*len] = '.';
+	memcpy(path + *len + period, key, n + 1);
+	*len += period + n;
+	return true;
+}
+
+/*
  * Add the paths of a container's slots from one set of keys to another.  The
  * paths include the slots of the levels on which both have the same key, and
  * of the first level on which they differ.  False if there are too many.
@@ -79,20 +98,19 @@ add_slots(bson_t *projection, const MtsContainer *container,
 	for (int i = 0; i < container->nsteps; i++)
 	{
 		const MtsStep *step = &container->path->steps[i];
-		const char *period = len > 0 ? "." : "";
 
-		if (len >= MTS_MAX_PATH)
-			return false;
 		if (mts_path_step_is_addressable(step))
-			len += snprintf(path + len, sizeof(path) - len, "%s%s", period,
-							step->name);
+		{
+			if (!append_key(path, sizeof(path), &len, step->name))
+				return false;
+		}
 		else if (!mts_slot_key_is_addressable(step))
 			break;
 		else if (from[slot] == to[slot])
 		{
 			(void) mts_slot_key_text(step, from[slot++], buffer, &text);
-			len +=
-				snprintf(path + len, sizeof(path) - len, "%s%s", period, text);
+			if (!append_key(path, sizeof(path), &len, text))
+				return false;
 		}
 		else
 		{
@@ -100,8 +118,11 @@ add_slots(bson_t *projection, const MtsContainer *container,
 				return false;
 			for (int64_t key = from[slot]; key <= to[slot]; key++)
 			{
+				size_t end = len;
+
 				(void) mts_slot_key_text(step, key, buffer, &text);
-				snprintf(path + len, sizeof(path) - len, "%s%s", period, text);
+				if (!append_key(path, sizeof(path), &end, text))
+					return false;
 				add_path(projection, path);
 			}
 			return true;
