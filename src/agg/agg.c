@@ -104,18 +104,19 @@ mts_agg_begin(ForeignScanState *node, MtsScan **result)
 }
 
 /*
- * Aggregate until all buckets are read, the groups exceed work_mem, or the
- * scan must wait.
+ * Aggregate until all buckets are read or the groups exceed work_mem; false if
+ * the scan must wait before.
  */
-static void
+static bool
 aggregate_buckets(MtsAgg *agg)
 {
 	Size limit = (Size) work_mem * 1024;
 
 	while (mts_agg_answer_next(agg->answers, !agg->has_emitted))
 		if (mts_group_table_is_larger(agg->groups->table, limit))
-			return;
+			return true;
 	agg->is_at_end = !agg->scan->source->awaited;
+	return agg->is_at_end;
 }
 
 /* Fill the slot with the keys and the transition values of a group. */
@@ -166,8 +167,7 @@ mts_agg_next(MtsAgg *agg, TupleTableSlot *slot)
 
 		if (!agg->is_emitting)
 		{
-			aggregate_buckets(agg);
-			if (agg->scan->source->awaited)
+			if (!aggregate_buckets(agg))
 				return slot;
 			mts_group_table_emit(agg->groups->table);
 			agg->is_emitting = agg->has_emitted = true;

@@ -293,6 +293,10 @@ forget_deferred(MtsAggInput *input)
 void
 mts_agg_input_begin_again(MtsAggInput *input, MtsAggItem without)
 {
+	ListCell *lc;
+
+	foreach (lc, input->rollups)
+		mts_scan_restart(((MtsRollupScan *) lfirst(lc))->scan);
 	forget_deferred(input);
 	forget_rollups(input);
 	if (without == MTS_AGG_COUNT)

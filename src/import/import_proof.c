@@ -121,22 +121,22 @@ mts_import_doubt(const MtsImport *import, const MtsInferred *table,
 	List *fields = NIL;
 	const bson_t *result = NULL;
 	MtsClaim *claims;
-	MtsTrial trial;
+	MtsLayout layout;
 	int n;
 
 	if (!mts_trial_build(table,
 						 table->bucket_time_is_local ? hints->local
 													 : hints->clock,
-						 host, &trial))
+						 mts_arena_new(host->resize, host->release), &layout))
 		return NIL;
-	claims = palloc(MTS_MAX_CLAIMS(&trial.layout) * sizeof(MtsClaim));
-	n = mts_counterexample_claims(&trial.layout, claims);
+	claims = palloc(MTS_MAX_CLAIMS(&layout) * sizeof(MtsClaim));
+	n = mts_counterexample_claims(&layout, claims);
 	if (n == 0)
 		return NIL;
 	if (!doubts->is_late)
 		result =
 			mts_proof_ask(import->connection, import->stmt->remote_schema,
-						  import->collection->name, &trial.layout,
+						  import->collection->name, &layout,
 						  mts_import_filter(table), 0, claims, n, MAX_TIME);
 	doubts->is_late = !result;
 	for (int i = 0; i < n; i++)
@@ -147,16 +147,15 @@ mts_import_doubt(const MtsImport *import, const MtsInferred *table,
 			found = mts_counterexample_read(result, i);
 		if (found.is_known && found.documents == 0)
 			continue;
-		doubt(import, table, &trial.layout, &claims[i], &found, doubts);
-		fields =
-			lappend(fields,
-					pstrdup(claimed_field(table, &trial.layout, &claims[i])));
+		doubt(import, table, &layout, &claims[i], &found, doubts);
+		fields = lappend(fields,
+						 pstrdup(claimed_field(table, &layout, &claims[i])));
 		/* what is proved of both extremes is not proved of one */
 		if (claims[i].kind == MTS_CLAIM_MINIMUM ||
 			claims[i].kind == MTS_CLAIM_MAXIMUM)
 		{
 			const MtsInferColumn *column =
-				&table->columns[claims[i].column - trial.layout.columns];
+				&table->columns[claims[i].column - layout.columns];
 
 			fields = lappend(fields, pstrdup(column->min));
 			fields = lappend(fields, pstrdup(column->max));

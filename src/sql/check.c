@@ -59,6 +59,9 @@
 /* And after that to compare samples of them */
 #define SAMPLE_MSECS 10000
 
+/* The options of a column with a sum, a minimum and a maximum */
+static const char *const totals[] = {"sum_field", "min_field", "max_field"};
+
 PG_FUNCTION_INFO_V1(mongo_ts_check);
 
 /* The columns of mongo_ts_check() */
@@ -108,7 +111,7 @@ typedef struct Check
 	MtsTiming timing;
 	MtsUnshown unshown;
 	MtsCounted counted;
-	List *counted_ids; /* texts of _id */
+	List *counted_ids;   /* texts of _id */
 	bool can_insert;     /* if the table is, or becomes, updatable */
 	const char *text_id; /* an _id that an INSERT does not write, or NULL */
 
@@ -167,8 +170,6 @@ add_options(Check *check, const char *column, List *options,
 static void
 find_declared(Check *check)
 {
-	static const char *const totals[] = {"sum_field", "min_field",
-										 "max_field"};
 	static const char *const names[] = {"bucket_time_field",
 										"bucket_first_field",
 										"bucket_last_field", "count_field"};
@@ -594,8 +595,8 @@ count_values(MtsBucket *bucket, const TupleTableSlot *slot,
 		if (!slot->tts_isnull[i])
 			mts_derived_add(&points->columns[n],
 							mts_unfold_value(&bucket->unfold, &bucket->point,
-											 &layout->columns[i], &element) ==
-										MTS_FOUND &&
+											 &layout->columns[i],
+											 &element) == MTS_FOUND &&
 									mts_element_amount(&element, &d)
 								? d
 								: get_float8_nan(),
@@ -810,41 +811,30 @@ write_no_nulls(const MtsLayout *layout)
 	return actions.data;
 }
 
-/* Say what to do about a field that is derived from a column's values. */
-static char *
-derived_hint(const Check *check, const char *field, int number)
-{
-	static const char *const options[] = {"sum_field", "min_field",
-										  "max_field"};
-	const MtsColumn *column = check->table->layout.columns;
-	int derivation = number % MTS_COUNTED_EACH - 1;
-
-	for (int n = number / MTS_COUNTED_EACH; column->role != MTS_ROLE_VALUE ||
-											n-- > 0;
-		 column++)
-		continue;
-	if (derivation > MTS_DERIVED_MAX)
-		return psprintf(
-			"Writes do not change it, and no option declares it.  It is computed from column \"%s\".",
-			column->name);
-	return psprintf(
-		"Writes do not change it.  If it is the total, and no other field is, use %s",
-		write_alter(check, column->name,
-					psprintf("ADD %s %s", options[derivation],
-							 quote_literal_cstr(field))));
-}
-
 /* Say what to do about a field that equals a number of points or values. */
 static char *
 counted_hint(const Check *check, const char *field, int number)
 {
 	const MtsLayout *layout = &check->table->layout;
+	const MtsColumn *column = layout->columns;
+	int at = number - MTS_COUNTED_VALUES;
+	MtsDerivation derivation = at < 0 ? 0 : at % MTS_DERIVED_NUMBERS;
 
-	if (number > MTS_COUNTED_READINGS &&
-		(number - MTS_COUNTED_VALUES) % MTS_COUNTED_EACH != 0)
-		return derived_hint(check, field, number - MTS_COUNTED_VALUES);
-	if (number > MTS_COUNTED_READINGS ||
-		(number == MTS_COUNTED_READINGS && layout->has_missing))
+	for (int n = at / MTS_DERIVED_NUMBERS;
+		 at >= 0 && (column->role != MTS_ROLE_VALUE || n-- > 0); column++)
+		continue;
+	if (derivation > MTS_DERIVED_MAX)
+		return psprintf(
+			"Writes do not change it, and no option declares it.  It is computed from column \"%s\".",
+			column->name);
+	if (derivation > MTS_DERIVED_COUNT)
+		return psprintf(
+			"Writes do not change it.  If it is the total, and no other field is, use %s",
+			write_alter(check, column->name,
+						psprintf("ADD %s %s",
+								 totals[derivation - MTS_DERIVED_SUM],
+								 quote_literal_cstr(field))));
+	if (at >= 0 || (number == MTS_COUNTED_READINGS && layout->has_missing))
 		return "Writes do not change it, and no option declares it.  It equals the number of values that are not null.";
 	if (layout->count.is_set)
 		return "Writes do not change it, as \"count_field\" names another field.";
@@ -887,23 +877,24 @@ report_counted(Check *check)
 		const MtsCountedField *of = &counted->fields[i];
 		const char *field = mts_document_text(of->path);
 		int number = mts_counted_number(counted, i);
-		int at = (number - MTS_COUNTED_VALUES) % MTS_COUNTED_EACH;
+		int at = number - MTS_COUNTED_VALUES;
 		const char *hint;
 
 		if (number < 0 || is_kept(check, field))
 			continue;
 		hint = counted_hint(check, field, number);
 		if (of->misses[number] > 0)
-			hint = psprintf(
-				"%s  It differs in the document with _id %s.", hint,
-				(char *) list_nth(check->counted_ids, of->odd[number] - 1));
+			hint =
+				psprintf("%s  It differs in the document with _id %s.", hint,
+						 (char *) list_nth(check->counted_ids,
+										   of->odd[number] - 1));
 		report(check,
 			   number == MTS_COUNTED_POINTS
 				   ? "the field equals the number of points"
-			   : number == MTS_COUNTED_READINGS || at == 0
-				   ? "the field equals the number of values"
 				   : psprintf("the field equals the %s of values",
-							  mts_derived_name((MtsDerivation) (at - 1))),
+							  mts_derived_name(
+								  at < 0 ? MTS_DERIVED_COUNT
+										 : at % MTS_DERIVED_NUMBERS)),
 			   field, counted->documents - of->misses[number], hint);
 	}
 }

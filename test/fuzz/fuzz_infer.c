@@ -72,7 +72,7 @@ static void
 check_inferred(const MtsInferred *inferred, const MtsSample *samples, int n,
 			   const MtsClock *clock)
 {
-	MtsTrial trial;
+	MtsLayout layout;
 	MtsRange whole = {MTS_TIME_MIN, MTS_TIME_MAX};
 	MtsRanges ranges = {1, &whole};
 	MtsElement *elements =
@@ -80,10 +80,10 @@ check_inferred(const MtsInferred *inferred, const MtsSample *samples, int n,
 	MtsArena *arena = mts_arena_new(resize, release);
 	MtsUnfold unfold;
 
-	fuzz_check(mts_trial_build(inferred, clock, &host, &trial),
+	fuzz_check(mts_trial_build(inferred, clock, arena, &layout),
 			   "it cannot be declared");
-	trial.layout.truncate = inferred->truncates;
-	mts_unfold_init(&unfold, &trial.layout, &ranges, arena);
+	layout.truncate = inferred->truncates;
+	mts_unfold_init(&unfold, &layout, &ranges, arena);
 	for (int i = 0; i < n; i++)
 	{
 		MtsElement doc =

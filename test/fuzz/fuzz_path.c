@@ -260,17 +260,21 @@ check_format(const char *text, uint64_t bits)
 static void
 check_decoded(const uint8_t *data, size_t size)
 {
-	MtsFormat format = {.kind = data[0] % (MTS_FORMAT_TIMESTAMP + 1),
-						.pattern = "YYYY-MM-DD",
-						.ndigits = data[0] & 128 ? 10 : 0,
-						.unit = {0, 0, MTS_SECOND}};
+	static const char *const names[] =
+		{"date",          "epoch",         "epoch_ms",        "epoch_us",
+		 "epoch_ns",      "ticks",         "text:YYYY-MM-DD", "iso8601",
+		 "offset:second", "oid",           "timestamp",       "text:epoch",
+		 "text:epoch_ms", "text:epoch_us", "text:epoch_ns"};
+	MtsFormat format;
 	MtsClock clock = table_clock(NULL);
 	MtsError error;
 	MtsElementCursor cursor;
 	MtsElement element;
 	MtsTime t;
 
-	if (!mts_element_open(&cursor, data + 1, size - 1) ||
+	if (!mts_format_parse(names[data[0] % (sizeof(names) / sizeof(names[0]))],
+						  &format, &error) ||
+		!mts_element_open(&cursor, data + 1, size - 1) ||
 		mts_element_next(&cursor, &element) != MTS_NEXT_OK)
 		return;
 	for (int n = 0; n < 2; n++)

@@ -9,34 +9,12 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
-use Cwd qw(abs_path);
 use MongoTS::Node;
-use PostgreSQL::Test::Utils;
 use Test::More;
 
 skip_without_mongod();
 
-my $mongodb = abs_path("$FindBin::RealBin/../mongodb");
-my $dir = PostgreSQL::Test::Utils::tempdir_short() . '/auth';
-
-# Start a server with logins, and return its URI.
-sub start_server
-{
-	local $ENV{PATH} = "$ENV{MONGO_TS_FAULT_DIR}:$ENV{PATH}";
-	delete local @ENV{qw(MONGODB_URI MONGO_TS_SERVER MONGO_TS_MEMBERS)};
-
-	open(my $uri, '-|', $mongodb, 'start', $dir, '--auth') or die $!;
-	return (readline($uri) =~ /(\S+)/)[0];
-}
-
-END
-{
-	my $status = $?;
-	system($mongodb, 'stop', $dir);
-	$? = $status;
-}
-
-my $uri = start_server();
+my $uri = mongod_start('--auth');
 my $node = new_node('native', uri => undef);
 
 # A server for each user of MongoDB; without a login, only the first user can

@@ -289,29 +289,10 @@ foreach my $kind (@kinds)
 
 # ---- A user who may not read the states -------------------------------------
 
-my $mongodb = "$FindBin::RealBin/../mongodb";
-my $dir = PostgreSQL::Test::Utils::tempdir_short() . '/auth';
-
-# Start a server with logins, and return its URI.
-sub start_with_logins
-{
-	local $ENV{PATH} = "$ENV{MONGO_TS_FAULT_DIR}:$ENV{PATH}";
-	delete local @ENV{qw(MONGODB_URI MONGO_TS_SERVER MONGO_TS_MEMBERS)};
-
-	open(my $uri, '-|', $mongodb, 'start', $dir, '--auth') or die $!;
-	return (readline($uri) =~ /(\S+)/)[0];
-}
-
-END
-{
-	local $?;
-	system($mongodb, 'stop', $dir) if $dir && -d $dir;
-}
-
 SKIP:
 {
 	skip 'the server is external', 3 unless $is_own;
-	my $uri = start_with_logins();
+	my $uri = mongod_start('--auth');
 	my $node = $nodes[0];
 	my $sums = 'SELECT count(*), sum(v) FROM points';
 	my $err = q();

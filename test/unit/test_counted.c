@@ -86,7 +86,7 @@ number_of_case(const MtsCounted *counted, int field)
 	return number < MTS_COUNTED_VALUES
 			   ? number
 			   : MTS_COUNTED_VALUES +
-					 (number - MTS_COUNTED_VALUES) / MTS_COUNTED_EACH;
+					 (number - MTS_COUNTED_VALUES) / MTS_DERIVED_NUMBERS;
 }
 
 static void

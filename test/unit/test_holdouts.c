@@ -183,16 +183,16 @@ read_table(const MtsInferred *inferred, Want want)
 		resize(NULL, (inferred->ncolumns + 1) * sizeof(*elements));
 	MtsPoint point = {.elements = elements};
 	MtsArena *arena = mts_arena_new(resize, release);
-	MtsTrial trial;
+	MtsLayout layout;
 	MtsUnfold unfold;
 	int n = 0;
 
 	if (*inferred->first && !strcmp(inferred->first, inferred->bucket_time))
 		return "the first reading's time is the bucket's";
-	if (!mts_trial_build(inferred, is_local ? &local : &utc, &host, &trial))
+	if (!mts_trial_build(inferred, is_local ? &local : &utc, arena, &layout))
 		return "it cannot be declared";
-	trial.layout.truncate = inferred->truncates;
-	mts_unfold_init(&unfold, &trial.layout, &ranges, arena);
+	layout.truncate = inferred->truncates;
+	mts_unfold_init(&unfold, &layout, &ranges, arena);
 	unfold.accepts_null_time = true;
 	for (int i = 0; i < collection.ndocs; i++)
 	{

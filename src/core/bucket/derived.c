@@ -50,7 +50,7 @@ mts_derived_add(MtsDerived *derived, double d, MtsTime time)
 /*
  * mts_derived_equals
  *		Tell whether a number, or a time, is derived from the values in this
- *		way.  Without a value it may be a sum only.
+ *		way.  Without a value it may be their number or a sum only.
  */
 bool
 mts_derived_equals(const MtsDerived *derived, MtsDerivation derivation,
@@ -61,6 +61,8 @@ mts_derived_equals(const MtsDerived *derived, MtsDerivation derivation,
 	double sum = derived->numbers[MTS_DERIVED_SUM];
 	double scale;
 
+	if (derivation == MTS_DERIVED_COUNT)
+		return d == (double) derived->n;
 	if (derived->n == 0)
 		return derivation == MTS_DERIVED_SUM && d == 0;
 	if (derivation >= MTS_DERIVED_NUMBERS)
@@ -82,17 +84,18 @@ mts_derived_equals(const MtsDerived *derived, MtsDerivation derivation,
 const char *
 mts_derived_name(MtsDerivation derivation)
 {
-	static const char *const names[] = {
-		"sum",
-		"minimum",
-		"maximum",
-		"first value",
-		"last value",
-		"average",
-		[MTS_DERIVED_MIN_TIME] = "time of the minimum",
-		"time of the maximum",
-		"first time",
-		"last time"};
+	static const char *const names[] = {"number",
+										"sum",
+										"minimum",
+										"maximum",
+										"first value",
+										"last value",
+										"average",
+										[MTS_DERIVED_MIN_TIME] =
+											"time of the minimum",
+										"time of the maximum",
+										"first time",
+										"last time"};
 
 	return derivation < MTS_DERIVED_ROUNDED_SUM ||
 				   derivation >= MTS_DERIVED_NUMBERS

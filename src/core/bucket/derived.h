@@ -12,6 +12,7 @@
 
 typedef enum MtsDerivation
 {
+	MTS_DERIVED_COUNT, /* of the values */
 	MTS_DERIVED_SUM,
 	MTS_DERIVED_MIN,
 	MTS_DERIVED_MAX,
@@ -34,7 +35,7 @@ typedef enum MtsDerivation
 typedef struct MtsDerived
 {
 	int64_t n;
-	double numbers[MTS_DERIVED_AVERAGE]; /* by derivation */
+	double numbers[MTS_DERIVED_AVERAGE]; /* by derivation, from the sum on */
 	double size;                         /* the sum of absolute values */
 	bool is_whole;                       /* the sum is exact */
 	MtsTime times[MTS_DERIVATIONS - MTS_DERIVED_NUMBERS];

@@ -322,7 +322,9 @@ decode_key(MtsUnfold *unfold, MtsPoint *point)
 
 	return mts_format_decode_key(&layout->key_format, &layout->clock,
 								 key->text, key->len, &point->time,
-								 &unfold->invalid.error);
+								 &unfold->invalid.error)
+			   ? MTS_DECODED
+			   : MTS_DECODED_INVALID;
 }
 
 /* Decode a point's own time, and decide whether it is valid and wanted. */

@@ -56,16 +56,14 @@ is_in_slot(const Visit *visit)
 static bool
 equals_number(const MtsCountedPoints *points, int number, double d)
 {
-	int of = number - MTS_COUNTED_VALUES;
-	const MtsDerived *column = &points->columns[of / MTS_COUNTED_EACH];
+	int at = number - MTS_COUNTED_VALUES;
 
-	if (number == MTS_COUNTED_POINTS || number == MTS_COUNTED_READINGS)
-		return d == (double) (number == MTS_COUNTED_POINTS ? points->n
-														   : points->readings);
-	if (of % MTS_COUNTED_EACH == 0)
-		return d == (double) column->n;
-	return mts_derived_equals(
-		column, (MtsDerivation) (of % MTS_COUNTED_EACH - 1), d);
+	if (number == MTS_COUNTED_POINTS)
+		return d == (double) points->n;
+	if (number == MTS_COUNTED_READINGS)
+		return d == (double) points->readings;
+	return mts_derived_equals(&points->columns[at / MTS_DERIVED_NUMBERS],
+							  at % MTS_DERIVED_NUMBERS, d);
 }
 
 /* Record which of the numbers a field does not equal. */
@@ -93,7 +91,7 @@ compare(Visit *visit, double d)
 	field->least = d < field->least ? d : field->least;
 	field->greatest = d > field->greatest ? d : field->greatest;
 	for (int i = 0;
-		 i < MTS_COUNTED_VALUES + counted->ncolumns * MTS_COUNTED_EACH; i++)
+		 i < MTS_COUNTED_VALUES + counted->ncolumns * MTS_DERIVED_NUMBERS; i++)
 		if (!equals_number(visit->points, i, d))
 		{
 			field->misses[i]++;
@@ -108,7 +106,7 @@ best_number(const MtsCounted *counted, const MtsCountedField *field)
 	int best = MTS_COUNTED_POINTS;
 
 	for (int i = 1;
-		 i < MTS_COUNTED_VALUES + counted->ncolumns * MTS_COUNTED_EACH; i++)
+		 i < MTS_COUNTED_VALUES + counted->ncolumns * MTS_DERIVED_NUMBERS; i++)
 		if (field->misses[i] < field->misses[best])
 			best = i;
 	return best;
@@ -191,11 +189,11 @@ mts_counted_number(const MtsCounted *counted, int field)
 	const MtsCountedField *of = &counted->fields[field];
 	int number = best_number(counted, of);
 	int at = number - MTS_COUNTED_VALUES;
-	bool is_count = at < 0 || at % MTS_COUNTED_EACH == 0;
+	bool is_count = at < 0 || at % MTS_DERIVED_NUMBERS == MTS_DERIVED_COUNT;
 
 	if (counted->documents < MIN_DOCUMENTS ||
 		of->misses[number] * MIN_ALIKE > counted->documents ||
-		(!is_count && !counted->has_several[at / MTS_COUNTED_EACH]) ||
+		(!is_count && !counted->has_several[at / MTS_DERIVED_NUMBERS]) ||
 		(of->least == of->greatest &&
 		 !(is_count && of->greatest >= MIN_CONSTANT)))
 		return -1;

@@ -16,14 +16,13 @@
 
 /*
  * The numbers of a document: of its points, and of those with a value that is
- * not null; then, for each column, of its values and what they derive
+ * not null; then, for each column, what its values derive
  */
 #define MTS_COUNTED_POINTS 0
 #define MTS_COUNTED_READINGS 1
 #define MTS_COUNTED_VALUES 2
-#define MTS_COUNTED_EACH (1 + MTS_DERIVED_NUMBERS)
 #define MTS_COUNTED_NUMBERS \
-	(MTS_COUNTED_VALUES + MTS_COUNTED_COLUMNS * MTS_COUNTED_EACH)
+	(MTS_COUNTED_VALUES + MTS_COUNTED_COLUMNS * MTS_DERIVED_NUMBERS)
 
 /* The points of a document */
 typedef struct MtsCountedPoints

@@ -39,15 +39,25 @@ typedef struct Candidate
 	bool is_chosen;
 } Candidate;
 
+/* What identifies a sample, and what it holds */
+typedef struct Identity
+{
+	uint64_t hash;
+	uint64_t whole;
+} Identity;
+
 /* The fields that may be keys, and the samples that they tell apart */
 typedef struct Choice
 {
 	MtsInfer *infer;
+	MtsArena *arena; /* of all that follows */
 	Candidate *items;
 	int n;
 	char time[MTS_MAX_PATH]; /* of buckets, dotted; or empty */
 	uint64_t *base;          /* of the time and what is chosen, by sample */
 	uint64_t *whole; /* of what differs if samples are to be told apart */
+	uint64_t *sums;  /* room for a number by sample */
+	Identity *pairs; /* and for two */
 	int *order;      /* of the samples by time */
 	bool do_overlap; /* the points of one begin before another's end */
 	int nsamples;    /* without those that are excluded */
@@ -62,6 +72,14 @@ typedef struct Choice
 /* In fewer samples, identifiers need not repeat. */
 #define MIN_REPEATED 10
 
+/* Allocate zeroed memory, which lives as long as the choice. */
+static void *
+allocate(const Choice *choice, size_t n, size_t size)
+{
+	return memset(mts_arena_allocate(choice->arena, n * size + 1), 0,
+				  n * size + 1);
+}
+
 /* Hash a value so that sums of hashes differ as well. */
 static uint64_t
 hash_bytes(uint64_t hash, const void *bytes, size_t size)
@@ -73,13 +91,6 @@ hash_bytes(uint64_t hash, const void *bytes, size_t size)
 }
 
 /* ---- Samples ------------------------------------------------------------ */
-
-/* What identifies a sample, and what it holds */
-typedef struct Identity
-{
-	uint64_t hash;
-	uint64_t whole;
-} Identity;
 
 static int
 compare_identities(const void *a, const void *b)
@@ -99,8 +110,7 @@ count_pairs(const Choice *choice, const uint64_t *hashes,
 			const uint64_t *wholes, int *alike)
 {
 	const MtsInfer *infer = choice->infer;
-	Identity *items =
-		mts_infer_allocate(infer, infer->nsamples, sizeof(Identity));
+	Identity *items = choice->pairs;
 	int n = 0, pairs;
 
 	for (int i = 0; i < infer->nsamples; i++)
@@ -115,7 +125,6 @@ count_pairs(const Choice *choice, const uint64_t *hashes,
 		*alike += items[i].hash == items[i - 1].hash &&
 				  items[i].whole != items[i - 1].whole;
 	}
-	infer->host->release(items);
 	return pairs;
 }
 
@@ -128,15 +137,13 @@ count_alike(const Choice *choice, const Candidate *with,
 			const Candidate *without)
 {
 	const MtsInfer *infer = choice->infer;
-	uint64_t *hashes = mts_infer_allocate(infer, infer->nsamples, 8);
 	int alike;
 
 	mts_infer_pause(infer);
 	for (int i = 0; i < infer->nsamples; i++)
-		hashes[i] = choice->base[i] + (with ? with->hashes[i] : 0) -
-					(without ? without->hashes[i] : 0);
-	(void) count_pairs(choice, hashes, choice->whole, &alike);
-	infer->host->release(hashes);
+		choice->sums[i] = choice->base[i] + (with ? with->hashes[i] : 0) -
+						  (without ? without->hashes[i] : 0);
+	(void) count_pairs(choice, choice->sums, choice->whole, &alike);
 	return alike;
 }
 
@@ -225,7 +232,7 @@ add_candidate(Choice *choice, int node)
 		type == MTS_INFER_JSON || is_array)
 		return;
 	*item = (Candidate){.node = node, .class = classify(infer, node, type)};
-	item->hashes = mts_infer_allocate(infer, infer->nsamples, 8);
+	item->hashes = allocate(choice, infer->nsamples, 8);
 	if (hash_values(infer, node, item->hashes) < choice->nsamples)
 		item->class = IS_OTHER;
 	item->distinct = count_pairs(choice, item->hashes, item->hashes, &alike);
@@ -273,8 +280,7 @@ compare_candidates(const void *a, const void *b)
 static bool
 choose_smallest(Choice *choice)
 {
-	Candidate **items =
-		mts_infer_allocate(choice->infer, choice->n, sizeof(Candidate *));
+	Candidate **items = allocate(choice, choice->n, sizeof(Candidate *));
 	bool has_key = false;
 	int alike;
 
@@ -292,7 +298,6 @@ choose_smallest(Choice *choice)
 			set_chosen(choice, items[i], false);
 		has_key |= items[i]->is_chosen;
 	}
-	choice->infer->host->release(items);
 	return has_key;
 }
 
@@ -497,7 +502,7 @@ set_order(Choice *choice, const MtsTime *starts, const MtsTime *ends)
 {
 	const MtsInfer *infer = choice->infer;
 	const MtsTimeField *bucket = infer->reading.bucket;
-	Start *items = mts_infer_allocate(infer, infer->nsamples, sizeof(Start));
+	Start *items = allocate(choice, infer->nsamples, sizeof(Start));
 	MtsTime end = MTS_TIME_MIN;
 
 	for (int i = 0; i < infer->nsamples; i++)
@@ -516,7 +521,6 @@ set_order(Choice *choice, const MtsTime *starts, const MtsTime *ends)
 		choice->do_overlap |= starts[sample] < end;
 		end = ends[sample] > end ? ends[sample] : end;
 	}
-	infer->host->release(items);
 }
 
 static Choice
@@ -524,28 +528,21 @@ begin_choice(MtsInfer *infer, int room, const MtsTime *starts,
 			 const MtsTime *ends)
 {
 	Choice choice = {.infer = infer};
+	int n = infer->nsamples;
 
-	choice.items = mts_infer_allocate(infer, room, sizeof(Candidate));
-	choice.base = mts_infer_allocate(infer, infer->nsamples, 8);
-	choice.whole = mts_infer_allocate(infer, infer->nsamples, 8);
-	choice.order = mts_infer_allocate(infer, infer->nsamples, sizeof(int));
+	choice.arena = mts_arena_new(infer->host->resize, infer->host->release);
+	choice.items = allocate(&choice, room, sizeof(Candidate));
+	choice.base = allocate(&choice, n, 8);
+	choice.whole = allocate(&choice, n, 8);
+	choice.sums = allocate(&choice, n, 8);
+	choice.pairs = allocate(&choice, n, sizeof(Identity));
+	choice.order = allocate(&choice, n, sizeof(int));
 	choice.nsamples = infer->nsamples - infer->nexcluded;
 	set_order(&choice, starts, ends);
 	if (infer->reading.bucket)
 		(void) mts_remark_dotted(infer, infer->reading.bucket->node,
 								 choice.time);
 	return choice;
-}
-
-static void
-end_choice(Choice *choice)
-{
-	for (int i = 0; i < choice->n; i++)
-		choice->infer->host->release(choice->items[i].hashes);
-	choice->infer->host->release(choice->items);
-	choice->infer->host->release(choice->base);
-	choice->infer->host->release(choice->whole);
-	choice->infer->host->release(choice->order);
 }
 
 /* ---- Declaration -------------------------------------------------------- */
@@ -585,7 +582,7 @@ mts_key_declare(MtsInfer *infer, const MtsTime *starts, const MtsTime *ends)
 
 	mts_column_leaves(infer, 0, &leaves);
 	choice = begin_choice(infer, leaves.n, starts, ends);
-	start.hashes = mts_infer_allocate(infer, infer->nsamples, 8);
+	start.hashes = allocate(&choice, infer->nsamples, 8);
 	for (int i = 0; i < infer->nsamples; i++)
 	{
 		const MtsSample *sample = &infer->survey.samples[i];
@@ -603,7 +600,6 @@ mts_key_declare(MtsInfer *infer, const MtsTime *starts, const MtsTime *ends)
 	choose(&choice, &start);
 	set_chosen(&choice, &start, false);
 	alike = count_alike(&choice, NULL, NULL);
-	infer->host->release(start.hashes);
 	for (int i = 0, j = 0; i < leaves.n; i++)
 	{
 		const Candidate *item = &choice.items[j];
@@ -620,7 +616,7 @@ mts_key_declare(MtsInfer *infer, const MtsTime *starts, const MtsTime *ends)
 									  ? MTS_ROLE_KEY
 									  : MTS_ROLE_ATTRIBUTE);
 	}
-	end_choice(&choice);
+	mts_arena_free(choice.arena);
 	return alike;
 }
 
@@ -633,8 +629,8 @@ void
 mts_key_choose_meta(MtsInfer *infer)
 {
 	MtsInferred *result = infer->result;
-	Candidate none = {.hashes = mts_infer_allocate(infer, infer->nsamples, 8)};
 	Choice choice = begin_choice(infer, result->ncolumns, NULL, NULL);
+	Candidate none = {.hashes = allocate(&choice, infer->nsamples, 8)};
 
 	for (int i = 0; i < result->ncolumns && infer->nsamples > 0; i++)
 		if (result->columns[i].role == MTS_ROLE_KEY &&
@@ -651,8 +647,7 @@ mts_key_choose_meta(MtsInfer *infer)
 		if (j < choice.n && result->columns[i].node == choice.items[j].node &&
 			!choice.items[j++].is_chosen)
 			result->columns[i].role = MTS_ROLE_ATTRIBUTE;
-	infer->host->release(none.hashes);
-	end_choice(&choice);
+	mts_arena_free(choice.arena);
 }
 
 /* Whether a field of documents is a time */
@@ -705,5 +700,5 @@ mts_key_weigh_times(MtsInfer *infer)
 				field->nindexes += index->is_unique ? UNIQUE_INDEX : 1;
 		}
 	}
-	end_choice(&choice);
+	mts_arena_free(choice.arena);
 }

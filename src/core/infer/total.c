@@ -51,11 +51,11 @@ typedef enum Kind
 {
 	IS_COUNT,    /* of the points */
 	IS_READINGS, /* of those with a value that is not null */
-	IS_VALUES,   /* of the values that are not null; no option has it */
-	IS_SUM,      /* and the other derivations */
-	IS_MIN,
-	IS_MAX,
-	KINDS = IS_SUM + MTS_DERIVED_NUMBERS
+	IS_DERIVED,  /* from the values that are not null, by derivation */
+	IS_VALUES = IS_DERIVED + MTS_DERIVED_COUNT, /* no option has it */
+	IS_SUM = IS_DERIVED + MTS_DERIVED_SUM,
+	IS_MIN = IS_DERIVED + MTS_DERIVED_MIN,
+	IS_MAX = IS_DERIVED + MTS_DERIVED_MAX
 } Kind;
 
 /* Accumulate a point in the aggregates of its sample. */
@@ -113,10 +113,9 @@ count_equal(const Totals *totals, int node, Kind kind, int value,
 			(void) mts_element_amount(&element, &d);
 		if (n == 0 && (isnan(d) || d == 0))
 			continue;
-		if (kind < IS_SUM
+		if (kind < IS_DERIVED
 				? d != (double) n
-				: !mts_derived_equals(total, (MtsDerivation) (kind - IS_SUM),
-									  d))
+				: !mts_derived_equals(total, kind - IS_DERIVED, d))
 			return -1;
 		least = fmin(least, d);
 		greatest = fmax(greatest, d);
@@ -146,7 +145,8 @@ find_option(const MtsInfer *infer, int node, int column, Kind kind)
 	if (kind <= IS_READINGS)
 		return types & decimal ? NULL : table->count;
 	if (kind == IS_VALUES || kind > IS_MAX ||
-		(types & decimal) != (mts_column_bson_types(infer, of->node) & decimal))
+		(types & decimal) !=
+			(mts_column_bson_types(infer, of->node) & decimal))
 		return NULL;
 	return kind == IS_SUM ? of->sum : kind == IS_MIN ? of->min : of->max;
 }
@@ -209,22 +209,22 @@ declare_field(Totals *totals, int node, bool is_of_all)
 	const char *what = NULL;
 	char path[MTS_MAX_PATH];
 	double most;
-	int each = KINDS - IS_VALUES;
-	int end = is_of_all ? 1 : IS_VALUES + each * totals->nvalues;
+	int end =
+		is_of_all ? 1 : IS_DERIVED + MTS_DERIVED_NUMBERS * totals->nvalues;
 
 	for (int i = 0; i < end; i++)
 	{
-		Kind kind = i < IS_VALUES ? i : IS_VALUES + (i - IS_VALUES) % each;
-		int value = i < IS_VALUES ? 0 : (i - IS_VALUES) / each;
-		char *field =
-			find_option(infer, node, totals->columns[value], kind);
+		int value =
+			i < IS_DERIVED ? 0 : (i - IS_DERIVED) / MTS_DERIVED_NUMBERS;
+		Kind kind = i - value * MTS_DERIVED_NUMBERS;
+		char *field = find_option(infer, node, totals->columns[value], kind);
 		int samples = count_equal(totals, node, kind, value, &is_shown, &most);
 
 		if (samples <= 0 || !mts_remark_path(infer, node, path) ||
 			(kind >= IS_SUM && !is_single && !totals->has_several[value]))
 			continue;
 		if (!may_be && is_shown && kind >= IS_SUM)
-			what = mts_derived_name((MtsDerivation) (kind - IS_SUM));
+			what = mts_derived_name(kind - IS_DERIVED);
 		may_be |= is_shown || is_single;
 		/* full buckets have the same number of points */
 		if (kind <= IS_VALUES && samples >= MIN_SAME)

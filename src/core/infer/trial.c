@@ -12,13 +12,12 @@
 #include <string.h>
 
 static bool
-parse_path(MtsTrial *trial, const char *text, MtsPath *path)
+parse_path(const MtsArena *arena, const char *text, MtsPath *path)
 {
 	MtsError error;
-	char *buffer = trial->next;
 
-	trial->next += strlen(text) + 1;
-	return mts_path_parse(text, buffer, path, &error);
+	return mts_path_parse(text, mts_arena_allocate(arena, strlen(text) + 1),
+						  path, &error);
 }
 
 static bool
@@ -31,17 +30,17 @@ parse_format(const char *text, MtsFormat *format)
 
 /* Read a field of buckets that is declared, with its format. */
 static bool
-parse_field(MtsTrial *trial, const char *text, const char *format,
+parse_field(const MtsArena *arena, const char *text, const char *format,
 			MtsField *field)
 {
 	field->is_set = text[0] != '\0';
-	return !field->is_set || (parse_path(trial, text, &field->path) &&
+	return !field->is_set || (parse_path(arena, text, &field->path) &&
 							  parse_format(format, &field->format));
 }
 
 /* Build a column; one without a field is the time, the keys of a slot. */
 static bool
-build_column(MtsTrial *trial, const MtsInferColumn *declared,
+build_column(const MtsArena *arena, const MtsInferColumn *declared,
 			 MtsColumn *column)
 {
 	column->name = declared->name;
@@ -55,33 +54,31 @@ build_column(MtsTrial *trial, const MtsInferColumn *declared,
 										   : MTS_MISSING_TEXT,
 									   0, declared->missing};
 	return parse_format(declared->format, &column->format) &&
-		   parse_path(trial,
+		   parse_path(arena,
 					  declared->field[0] ? declared->field : declared->name,
 					  &column->path) &&
-		   parse_field(trial, declared->sum, "", &column->sum) &&
-		   parse_field(trial, declared->min, "", &column->min) &&
-		   parse_field(trial, declared->max, "", &column->max);
+		   parse_field(arena, declared->sum, "", &column->sum) &&
+		   parse_field(arena, declared->min, "", &column->min) &&
+		   parse_field(arena, declared->max, "", &column->max);
 }
 
 /*
  * mts_trial_build
- *		Build the layout of a declaration, with the host's memory; false if it
- *		could not be declared.
+ *		Build the layout of a declaration; false if it could not be declared.
  */
 bool
 mts_trial_build(const MtsInferred *table, const MtsClock *clock,
-				const MtsInferHost *host, MtsTrial *trial)
+				const MtsArena *arena, MtsLayout *layout)
 {
-	MtsLayout *layout = &trial->layout;
 	int n = table->ncolumns;
 	const char *bound = table->bucket_format;
 	MtsError error;
 
-	memset(trial, 0, sizeof(*trial));
-	layout->columns = host->resize(NULL, (n + 1) * sizeof(MtsColumn));
+	memset(layout, 0, sizeof(*layout));
+	layout->columns = mts_arena_allocate(arena, (n + 1) * sizeof(MtsColumn));
 	memset(layout->columns, 0, n * sizeof(MtsColumn));
-	layout->containers = host->resize(NULL, (n + 1) * sizeof(MtsContainer));
-	trial->text = trial->next = host->resize(NULL, (4 * n + 4) * MTS_MAX_PATH);
+	layout->containers =
+		mts_arena_allocate(arena, (n + 1) * sizeof(MtsContainer));
 	layout->clock = *clock;
 	layout->slots_are_local = table->slots_are_local;
 	layout->truncate = true; /* whether times are finer is found later */
@@ -92,7 +89,7 @@ mts_trial_build(const MtsInferred *table, const MtsClock *clock,
 	{
 		const MtsInferColumn *column = &table->columns[i];
 
-		if (!build_column(trial, column, &layout->columns[i]))
+		if (!build_column(arena, column, &layout->columns[i]))
 			return false;
 		if (column->role != MTS_ROLE_TIME)
 			continue;
@@ -101,11 +98,11 @@ mts_trial_build(const MtsInferred *table, const MtsClock *clock,
 		if (strncmp(column->format, "offset:", 7) != 0)
 			bound = column->format;
 	}
-	return parse_field(trial, table->bucket_time, table->bucket_format,
+	return parse_field(arena, table->bucket_time, table->bucket_format,
 					   &layout->bucket_time) &&
-		   parse_field(trial, table->first, bound, &layout->first) &&
-		   parse_field(trial, table->last, bound, &layout->last) &&
-		   parse_field(trial, table->count, "", &layout->count) &&
+		   parse_field(arena, table->first, bound, &layout->first) &&
+		   parse_field(arena, table->last, bound, &layout->last) &&
+		   parse_field(arena, table->count, "", &layout->count) &&
 		   mts_layout_build(layout, &error);
 }
 
@@ -155,24 +152,22 @@ bool
 mts_trial_unfold(MtsInfer *infer, const MtsInferred *table,
 				 MtsInferPoint visit, void *arg)
 {
+	MtsArena *arena = mts_arena_new(infer->host->resize, infer->host->release);
 	MtsElement *elements =
-		mts_infer_allocate(infer, table->ncolumns, sizeof(MtsElement));
-	MtsTrial trial;
+		mts_arena_allocate(arena, (table->ncolumns + 1) * sizeof(MtsElement));
+	MtsLayout layout;
 	MtsRange all = {MTS_TIME_MIN, MTS_TIME_MAX};
 	MtsRanges ranges = {1, &all};
 	MtsUnfold unfold;
 	bool ok =
 		mts_trial_build(table,
 						mts_time_field_clock(infer, infer->reading.bucket),
-						infer->host, &trial);
+						arena, &layout);
 
 	infer->nexcluded = 0;
 	if (ok)
 	{
-		MtsArena *arena =
-			mts_arena_new(infer->host->resize, infer->host->release);
-
-		mts_unfold_init(&unfold, &trial.layout, &ranges, arena);
+		mts_unfold_init(&unfold, &layout, &ranges, arena);
 		for (int i = 0; i < infer->nsamples && ok; i++)
 		{
 			mts_infer_pause(infer);
@@ -181,12 +176,8 @@ mts_trial_unfold(MtsInfer *infer, const MtsInferred *table,
 			ok = infer->is_excluded[i] ||
 				 unfold_sample(infer, i, elements, &unfold, visit, arg);
 		}
-		mts_arena_free(arena);
 	}
-	infer->host->release(trial.layout.columns);
-	infer->host->release(trial.layout.containers);
-	infer->host->release(trial.text);
-	infer->host->release(elements);
+	mts_arena_free(arena);
 	return ok;
 }
 

@@ -5,17 +5,10 @@
 #ifndef MTS_TRIAL_H
 #define MTS_TRIAL_H
 
+#include "core/arena.h"
 #include "core/infer/infer.h"
 
-/* A layout, and its memory */
-typedef struct MtsTrial
-{
-	MtsLayout layout;
-	char *text; /* of its paths */
-	char *next; /* the rest of it */
-} MtsTrial;
-
 extern bool mts_trial_build(const MtsInferred *table, const MtsClock *clock,
-							const MtsInferHost *host, MtsTrial *trial);
+							const MtsArena *arena, MtsLayout *layout);
 
 #endif /* MTS_TRIAL_H */

@@ -29,23 +29,29 @@
 /* Doubles of a larger magnitude may not fit into 64 bits */
 #define MAX_INTEGER 9.2e18
 
+/* The numbers that count since 1970 */
+#define SECONDS \
+	MTS_FORMAT_EPOCH, .scale = MTS_SECOND, .unit = {0, 0, MTS_SECOND}
+#define MILLISECONDS MTS_FORMAT_EPOCH_MS, .scale = 1000, .unit = {0, 0, 1000}
+#define MICROSECONDS MTS_FORMAT_EPOCH_US, .scale = 1
+#define NANOSECONDS \
+	MTS_FORMAT_EPOCH_NS, .fineness = 1000, .origin = MTS_UNIX_EPOCH
+
 static const struct
 {
 	const char *name;
 	MtsFormat format;
 } formats[] = {
 	{"date", {MTS_FORMAT_DATE, .unit = {0, 0, 1000}}},
-	{"epoch", {MTS_FORMAT_EPOCH, .unit = {0, 0, MTS_SECOND}}},
-	{"epoch_ms", {MTS_FORMAT_EPOCH_MS, .unit = {0, 0, 1000}}},
-	{"epoch_us", {MTS_FORMAT_EPOCH_US}},
-	{"epoch_ns", {MTS_FORMAT_EPOCH_NS}},
-	{"ticks", {MTS_FORMAT_TICKS}},
-	{"text:epoch",
-	 {MTS_FORMAT_EPOCH, .ndigits = 10, .unit = {0, 0, MTS_SECOND}}},
-	{"text:epoch_ms",
-	 {MTS_FORMAT_EPOCH_MS, .ndigits = 13, .unit = {0, 0, 1000}}},
-	{"text:epoch_us", {MTS_FORMAT_EPOCH_US, .ndigits = 16}},
-	{"text:epoch_ns", {MTS_FORMAT_EPOCH_NS, .ndigits = 19}},
+	{"epoch", {SECONDS}},
+	{"epoch_ms", {MILLISECONDS}},
+	{"epoch_us", {MICROSECONDS}},
+	{"epoch_ns", {NANOSECONDS}},
+	{"ticks", {MTS_FORMAT_TICKS, .fineness = 10, .origin = MTS_FIRST_YEAR}},
+	{"text:epoch", {SECONDS, .ndigits = 10}},
+	{"text:epoch_ms", {MILLISECONDS, .ndigits = 13}},
+	{"text:epoch_us", {MICROSECONDS, .ndigits = 16}},
+	{"text:epoch_ns", {NANOSECONDS, .ndigits = 19}},
 	{"iso8601", {MTS_FORMAT_ISO8601}},
 	{"oid", {MTS_FORMAT_OID}},
 	{"timestamp", {MTS_FORMAT_TIMESTAMP}},
@@ -225,39 +231,6 @@ mts_format_parse(const char *text, MtsFormat *format, MtsError *error)
 		mts_error_clip(text, strlen(text), 100), text);
 }
 
-/* The microseconds in the unit of stored numbers; 0 if that is finer */
-static int64_t
-scale_of(MtsFormatKind kind)
-{
-	switch (kind)
-	{
-		case MTS_FORMAT_EPOCH:
-			return MTS_SECOND;
-		case MTS_FORMAT_EPOCH_MS:
-			return 1000;
-		case MTS_FORMAT_EPOCH_US:
-			return 1;
-		default:
-			return 0;
-	}
-}
-
-/*
- * Of numbers whose unit is finer than a microsecond: how many are one
- * microsecond, and the instant from which they count
- */
-static int64_t
-fineness_of(MtsFormatKind kind)
-{
-	return kind == MTS_FORMAT_TICKS ? 10 : 1000;
-}
-
-static MtsTime
-origin_of(MtsFormatKind kind)
-{
-	return kind == MTS_FORMAT_TICKS ? MTS_FIRST_YEAR : MTS_UNIX_EPOCH;
-}
-
 /*
  * mts_format_is_key
  *		Tell whether the keys of a subdocument can be times in a format, and
@@ -273,7 +246,7 @@ mts_format_is_key(const char *text, MtsFormat *format)
 
 	return mts_format_parse(text, format, &error) && !format->is_number &&
 		   format->ndigits == 0 && format->type == BSON_TYPE_EOD &&
-		   (format->kind == MTS_FORMAT_TEXT || scale_of(format->kind) > 0);
+		   (format->kind == MTS_FORMAT_TEXT || format->scale > 0);
 }
 
 /* ---- Decoding ---------------------------------------------------------- */
@@ -285,35 +258,31 @@ pattern_len(const MtsFormat *format)
 	return mts_error_clip(format->pattern, strlen(format->pattern), 100);
 }
 
-static MtsDecoded
+static bool
 wrong_type(MtsError *error, const char *declaration, const MtsElement *element)
 {
-	(void) mts_error_set(
+	return mts_error_set(
 		error,
 		"Option \"format\" says how a time is stored, such as \"date\", \"epoch\" or \"epoch_ms\".",
 		"%s, but stored as %s.", declaration,
 		mts_element_type_name(element->type));
-	return MTS_DECODED_INVALID;
 }
 
-static MtsDecoded
+static bool
 out_of_range(MtsError *error)
 {
-	(void) mts_error_set(error, NULL, "The time is out of range.");
-	return MTS_DECODED_INVALID;
+	return mts_error_set(error, NULL, "The time is out of range.");
 }
 
-static MtsDecoded
+static bool
 checked(MtsTime t, MtsTime *result, MtsError *error)
 {
-	if (t < FIRST_TIME || t >= END_TIME)
-		return out_of_range(error);
 	*result = t;
-	return MTS_DECODED;
+	return (t >= FIRST_TIME && t < END_TIME) || out_of_range(error);
 }
 
 /* Decode n units of scale microseconds since 1970. */
-static MtsDecoded
+static bool
 from_unix(int64_t n, int64_t scale, MtsTime *t, MtsError *error)
 {
 	int64_t usecs;
@@ -338,42 +307,40 @@ mts_format_date(int64_t ms, MtsTime *t)
 {
 	MtsError error;
 
-	return from_unix(ms, 1000, t, &error) == MTS_DECODED;
+	return from_unix(ms, 1000, t, &error);
 }
 
-static MtsDecoded
+static bool
 too_fine(const char *text, size_t len, const char *what, MtsError *error)
 {
-	(void) mts_error_set(
+	return mts_error_set(
 		error,
 		"Set option \"on_subresolution\" to \"truncate\" to round down to microseconds.",
 		"%.*s%s not a whole number of microseconds.",
 		mts_error_clip(text, len, 60), text, what);
-	return MTS_DECODED_INVALID;
 }
 
 /* Decode an integer; what is finer than a microsecond is refused or cut. */
-static MtsDecoded
-from_integer(MtsFormatKind kind, int64_t n, bool truncate, MtsTime *t,
+static bool
+from_integer(const MtsFormat *format, int64_t n, bool truncate, MtsTime *t,
 			 MtsError *error)
 {
-	int64_t scale = scale_of(kind);
-	int64_t fineness = fineness_of(kind);
-	int64_t usecs = n / fineness - (n % fineness < 0);
+	int64_t fineness = format->fineness, usecs;
 	char number[24];
 
-	if (scale > 0)
-		return from_unix(n, scale, t, error);
+	if (format->scale > 0)
+		return from_unix(n, format->scale, t, error);
 	if (n % fineness != 0 && !truncate)
 	{
 		size_t len = snprintf(number, sizeof(number), "%" PRId64, n);
 
 		return too_fine(number, len,
-						kind == MTS_FORMAT_TICKS ? " ticks are"
-												 : " nanoseconds are",
+						format->kind == MTS_FORMAT_TICKS ? " ticks are"
+														 : " nanoseconds are",
 						error);
 	}
-	if (__builtin_add_overflow(usecs, origin_of(kind), &usecs))
+	usecs = n / fineness - (n % fineness < 0);
+	if (__builtin_add_overflow(usecs, format->origin, &usecs))
 		return out_of_range(error);
 	return checked(usecs, t, error);
 }
@@ -393,7 +360,7 @@ round_to_int64(double d, int64_t *n)
  * have the same number of digits, so that the text sorts as time; those of
  * nanoseconds end in 2262.  Other text is invalid.
  */
-static MtsDecoded
+static bool
 decode_digits(const MtsFormat *format, const MtsElement *element,
 			  bool truncate, MtsTime *t, MtsError *error)
 {
@@ -412,22 +379,21 @@ decode_digits(const MtsFormat *format, const MtsElement *element,
 		   !__builtin_add_overflow(n, text[i] - '0', &n))
 		i++;
 	if (i == format->ndigits)
-		return from_integer(format->kind, n, truncate, t, error);
-	(void) mts_error_set(error, NULL,
+		return from_integer(format, n, truncate, t, error);
+	return mts_error_set(error, NULL,
 						 "The text \"%.*s\" is not a number of %d digits.",
 						 mts_error_clip(text, len, 60), text, format->ndigits);
-	return MTS_DECODED_INVALID;
 }
 
-static MtsDecoded
+static bool
 decode_number(const MtsFormat *format, const MtsElement *element,
 			  bool truncate, MtsTime *t, MtsError *error)
 {
-	int64_t scale = scale_of(format->kind);
+	int64_t scale = format->scale;
 	int64_t n;
 
 	if (mts_element_integer(element, MAX_INTEGER, &n))
-		return from_integer(format->kind, n, truncate, t, error);
+		return from_integer(format, n, truncate, t, error);
 	if (element->type != BSON_TYPE_DOUBLE || scale == 0)
 		return wrong_type(error,
 						  scale > 0 ? "The time is declared as a number"
@@ -438,7 +404,7 @@ decode_number(const MtsFormat *format, const MtsElement *element,
 	return from_unix(n, 1, t, error);
 }
 
-static MtsDecoded
+static bool
 decode_offset(const MtsFormat *format, const MtsClock *clock,
 			  const MtsElement *element, MtsTime base_time, MtsTime *t,
 			  MtsError *error)
@@ -470,22 +436,20 @@ decode_offset(const MtsFormat *format, const MtsClock *clock,
 	return checked(*t, t, error);
 }
 
-static MtsDecoded
+static bool
 parse_text(const MtsFormat *format, const MtsClock *clock, const char *text,
 		   size_t len, MtsTime *t, MtsError *error)
 {
-	if (clock && clock->parse &&
-		clock->parse(clock->arg, format->pattern, text, len, t) &&
-		*t >= MTS_FIRST_YEAR && *t < MTS_END_YEAR)
-		return MTS_DECODED;
-	(void) mts_error_set(error, NULL,
+	return (clock && clock->parse &&
+			clock->parse(clock->arg, format->pattern, text, len, t) &&
+			*t >= MTS_FIRST_YEAR && *t < MTS_END_YEAR) ||
+		   mts_error_set(error, NULL,
 						 "The text \"%.*s\" does not match pattern \"%.*s\".",
 						 mts_error_clip(text, len, 60), text,
 						 pattern_len(format), format->pattern);
-	return MTS_DECODED_INVALID;
 }
 
-static MtsDecoded
+static bool
 decode_text(const MtsFormat *format, const MtsClock *clock,
 			const MtsElement *element, MtsTime *t, MtsError *error)
 {
@@ -607,7 +571,7 @@ read_iso8601(Reader *reader, MtsTime *t, bool *is_finer)
 	return true;
 }
 
-static MtsDecoded
+static bool
 decode_iso8601(const MtsElement *element, bool truncate, MtsTime *t,
 			   MtsError *error)
 {
@@ -621,21 +585,17 @@ decode_iso8601(const MtsElement *element, bool truncate, MtsTime *t,
 	text = mts_element_text(element, &len);
 	reader = (Reader){text, text + len};
 	if (!read_iso8601(&reader, t, &is_finer))
-	{
-		(void) mts_error_set(
+		return mts_error_set(
 			error, NULL,
 			"The text \"%.*s\" is not a time with an offset, such as 2024-03-01T10:00:00+00:00.",
 			mts_error_clip(text, len, 60), text);
-		return MTS_DECODED_INVALID;
-	}
-	return is_finer && !truncate ? too_fine(text, len, " is", error)
-								 : MTS_DECODED;
+	return !is_finer || truncate || too_fine(text, len, " is", error);
 }
 
 /* ---- Any format ------------------------------------------------------- */
 
 /* Decode the seconds that an ObjectId begins with, big-endian and unsigned. */
-static MtsDecoded
+static bool
 decode_oid(const MtsElement *element, MtsTime *t, MtsError *error)
 {
 	const uint8_t *b = element->value;
@@ -648,7 +608,7 @@ decode_oid(const MtsElement *element, MtsTime *t, MtsError *error)
 }
 
 /* Decode the seconds of a BSON timestamp, its upper half. */
-static MtsDecoded
+static bool
 decode_timestamp(const MtsElement *element, MtsTime *t, MtsError *error)
 {
 	uint64_t n = (uint64_t) mts_element_int64(element);
@@ -659,22 +619,12 @@ decode_timestamp(const MtsElement *element, MtsTime *t, MtsError *error)
 	return from_unix((int64_t) (n >> 32), MTS_SECOND, t, error);
 }
 
-/*
- * mts_format_decode
- *		Decode a stored value to an instant.
- *
- * base_time is the bucket's time, to which an offset is added.  truncate
- * admits times that are not whole microseconds.  Returns MTS_DECODED_NULL for
- * null, and MTS_DECODED_INVALID with the reason in *error for a value that the
- * format does not allow.
- */
-MtsDecoded
-mts_format_decode(const MtsFormat *format, const MtsClock *clock,
-				  const MtsElement *element, MtsTime base_time, bool truncate,
-				  MtsTime *t, MtsError *error)
+/* Decode a value that is not null; false with the reason in *error. */
+static bool
+decode(const MtsFormat *format, const MtsClock *clock,
+	   const MtsElement *element, MtsTime base_time, bool truncate, MtsTime *t,
+	   MtsError *error)
 {
-	if (element->type == BSON_TYPE_NULL)
-		return MTS_DECODED_NULL;
 	switch (format->kind)
 	{
 		case MTS_FORMAT_DATE:
@@ -700,28 +650,47 @@ mts_format_decode(const MtsFormat *format, const MtsClock *clock,
 }
 
 /*
+ * mts_format_decode
+ *		Decode a stored value to an instant.
+ *
+ * base_time is the bucket's time, to which an offset is added.  truncate
+ * admits times that are not whole microseconds.  Returns MTS_DECODED_NULL for
+ * null, and MTS_DECODED_INVALID with the reason in *error for a value that the
+ * format does not allow.
+ */
+MtsDecoded
+mts_format_decode(const MtsFormat *format, const MtsClock *clock,
+				  const MtsElement *element, MtsTime base_time, bool truncate,
+				  MtsTime *t, MtsError *error)
+{
+	if (element->type == BSON_TYPE_NULL)
+		return MTS_DECODED_NULL;
+	return decode(format, clock, element, base_time, truncate, t, error)
+			   ? MTS_DECODED
+			   : MTS_DECODED_INVALID;
+}
+
+/*
  * mts_format_decode_key
  *		Decode a key that is a time.
  *
- * The format is one that mts_format_is_key has parsed.  Returns
- * MTS_DECODED_INVALID as above.
+ * The format is one that mts_format_is_key has parsed.  False with the reason
+ * in *error.
  */
-MtsDecoded
+bool
 mts_format_decode_key(const MtsFormat *format, const MtsClock *clock,
 					  const char *key, size_t len, MtsTime *t, MtsError *error)
 {
-	int64_t scale = scale_of(format->kind);
 	int64_t n;
 
 	if (format->kind == MTS_FORMAT_TEXT)
 		return parse_text(format, clock, key, len, t, error);
 	if (mts_element_key_number(key, len, &n) == MTS_KEYTEXT_NUMBER)
-		return from_unix(n, scale, t, error);
-	(void) mts_error_set(
+		return from_unix(n, format->scale, t, error);
+	return mts_error_set(
 		error, NULL,
 		"The key \"%.*s\" is not a number of at most 18 digits without leading zeros.",
 		mts_error_clip(key, len, 40), key);
-	return MTS_DECODED_INVALID;
 }
 
 /* ---- Encoding ---------------------------------------------------------- */
@@ -824,10 +793,10 @@ set_whole(const MtsFormat *format, int64_t n, bson_value_t *value,
  * false if that is not an integer of 64 bits.
  */
 static bool
-fine_number(MtsFormatKind kind, MtsTime t, int64_t *n)
+fine_number(const MtsFormat *format, MtsTime t, int64_t *n)
 {
-	return !__builtin_sub_overflow(t, origin_of(kind), n) &&
-		   !__builtin_mul_overflow(*n, fineness_of(kind), n);
+	return !__builtin_sub_overflow(t, format->origin, n) &&
+		   !__builtin_mul_overflow(*n, format->fineness, n);
 }
 
 /* The time of the last whole unit of scale microseconds that is not after t */
@@ -841,13 +810,13 @@ static bool
 encode_number(const MtsFormat *format, MtsTime t, bson_value_t *value,
 			  MtsTime *stored, MtsError *error)
 {
-	int64_t scale = scale_of(format->kind);
+	int64_t scale = format->scale;
 	bool is_fraction =
 		format->type == BSON_TYPE_DOUBLE && scale > 1 && t % scale != 0;
 	int64_t n;
 
 	if (scale == 0)
-		return fine_number(format->kind, t, &n)
+		return fine_number(format, t, &n)
 				   ? set_whole(format, n, value, error)
 				   : mts_error_set(error, NULL,
 								   "The time is out of the range of %s.",
@@ -867,10 +836,10 @@ encode_number(const MtsFormat *format, MtsTime t, bson_value_t *value,
 static bool
 write_digits(const MtsFormat *format, MtsTime t, char *text)
 {
-	int64_t scale = scale_of(format->kind);
+	int64_t scale = format->scale;
 	int64_t n = scale > 0 ? unix_floor(t, scale) : 0;
 
-	return (scale > 0 || fine_number(format->kind, t, &n)) && n > 0 &&
+	return (scale > 0 || fine_number(format, t, &n)) && n > 0 &&
 		   snprintf(text, MTS_MAX_TIME_TEXT, "%" PRId64, n) == format->ndigits;
 }
 
@@ -886,7 +855,7 @@ static bool
 encode_digits(const MtsFormat *format, MtsTime t, bson_value_t *value,
 			  char *text, MtsTime *stored, MtsError *error)
 {
-	int64_t scale = scale_of(format->kind);
+	int64_t scale = format->scale;
 
 	if (!write_digits(format, t, text))
 		return mts_error_set(error, NULL,
@@ -1020,7 +989,7 @@ bool
 mts_format_encode_key(const MtsFormat *format, const MtsClock *clock,
 					  MtsTime t, char *key, MtsTime *stored, MtsError *error)
 {
-	int64_t scale = scale_of(format->kind);
+	int64_t scale = format->scale;
 	bson_value_t value;
 	int64_t n;
 
@@ -1030,7 +999,7 @@ mts_format_encode_key(const MtsFormat *format, const MtsClock *clock,
 	if (n > MAX_KEY || n < -MAX_KEY)
 		return mts_error_set(error, NULL, "The time is out of range.");
 	snprintf(key, MTS_MAX_TIME_TEXT, "%" PRId64, n);
-	return from_unix(n, scale, stored, error) == MTS_DECODED;
+	return from_unix(n, scale, stored, error);
 }
 
 /*
@@ -1042,7 +1011,7 @@ mts_format_key_unit(const MtsFormat *format)
 {
 	if (format->kind == MTS_FORMAT_TEXT)
 		return format->unit;
-	return (MtsSpan){0, 0, scale_of(format->kind)};
+	return (MtsSpan){0, 0, format->scale};
 }
 
 /* ---- Bounds ------------------------------------------------------------ */
@@ -1062,14 +1031,14 @@ static void
 append_number_bound(const MtsFormat *format, MtsTime t, Bound bound,
 					bson_t *ops)
 {
-	int64_t scale = scale_of(format->kind);
+	int64_t scale = format->scale;
 	int64_t n;
 
 	if (scale > 0 && bound == LOWER)
 		bson_append_int64(ops, "$gt", -1, unix_floor(t - 1, scale));
 	else if (scale > 0)
 		bson_append_int64(ops, "$lt", -1, unix_ceil(t, scale));
-	else if (fine_number(format->kind, t, &n))
+	else if (fine_number(format, t, &n))
 		bson_append_int64(ops, bound == LOWER ? "$gte" : "$lt", -1, n);
 }
 
@@ -1081,7 +1050,7 @@ static void
 append_digit_bound(const MtsFormat *format, MtsTime t, const char *op,
 				   bson_t *ops)
 {
-	int64_t scale = scale_of(format->kind);
+	int64_t scale = format->scale;
 	char text[MTS_MAX_TIME_TEXT];
 
 	/* round up to the unit */

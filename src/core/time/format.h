@@ -34,6 +34,9 @@ typedef struct MtsFormat
 	bool is_number;      /* of TEXT: the text is the digits of a number */
 	bson_type_t type;    /* of a number: long or double; EOD if it is an int or
 						  * a long, by the format and the value */
+	int64_t scale;       /* of a number: the microseconds in its unit, or 0 */
+	int64_t fineness;    /* if that is finer: how many are a microsecond */
+	MtsTime origin;      /* and the instant from which they count */
 	int ndigits;         /* of an epoch that is text: its length; else 0 */
 	MtsSpan unit;        /* of OFFSET; of others, to what an encoded time is
 						  * rounded, zero if it is not or that is not known */
@@ -56,10 +59,9 @@ extern MtsDecoded mts_format_decode(const MtsFormat *format,
 									MtsTime base_time, bool truncate,
 									MtsTime *t, MtsError *error);
 extern bool mts_format_is_key(const char *text, MtsFormat *format);
-extern MtsDecoded mts_format_decode_key(const MtsFormat *format,
-										const MtsClock *clock, const char *key,
-										size_t len, MtsTime *t,
-										MtsError *error);
+extern bool mts_format_decode_key(const MtsFormat *format,
+								  const MtsClock *clock, const char *key,
+								  size_t len, MtsTime *t, MtsError *error);
 extern bool mts_format_encode_key(const MtsFormat *format,
 								  const MtsClock *clock, MtsTime t, char *key,
 								  MtsTime *stored, MtsError *error);

@@ -21,7 +21,7 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(quoted extension_sql new_node create_server skip_without_fault fault_uri
-  fault_signal fault_kill fault_restart skip_without_mongod set_start
+  fault_signal fault_kill fault_restart skip_without_mongod mongod_start set_start
   set_uri set_member_uri set_primary set_await set_signal set_kill set_restart
   set_step_down proxy_start proxy_uri
   proxy_signal proxy_kill proxy_connections session_start session_send
@@ -173,11 +173,11 @@ sub fault_kill { return server_kill($ENV{MONGO_TS_FAULT_DIR}) }
 # If it runs, kill it first.
 sub fault_restart { return server_restart($ENV{MONGO_TS_FAULT_DIR}) }
 
-# ---- Replica sets of a test's own -----------------------------------------
+# ---- Servers and replica sets of a test's own -----------------------------
 #
-# The members are numbered from 1.
+# The members of a set are numbered from 1.
 
-my @sets;
+my @own; # the directories of those that end with the test
 
 # Skip the whole test file if the server is not a mongod that was started here.
 sub skip_without_mongod
@@ -186,6 +186,20 @@ sub skip_without_mongod
 	plan skip_all => 'there is no mongod'
 	  unless -x "$ENV{MONGO_TS_FAULT_DIR}/mongod";
 	return;
+}
+
+# Start a server with some options of mongod, which ends with the test.  Return
+# its URI.
+sub mongod_start
+{
+	my (@options) = @_;
+	my $dir = PostgreSQL::Test::Utils::tempdir_short() . '/mongod';
+
+	local $ENV{PATH} = "$ENV{MONGO_TS_FAULT_DIR}:$ENV{PATH}";
+	delete local @ENV{qw(MONGODB_URI MONGO_TS_SERVER MONGO_TS_MEMBERS)};
+	push @own, $dir;
+	open(my $uri, '-|', $mongodb, 'start', $dir, @options) or die $!;
+	return (readline($uri) =~ /(\S+)/)[0];
 }
 
 # Start a replica set, by default of 3 members, which ends with the test.  All
@@ -201,7 +215,7 @@ sub set_start
 	local $ENV{PATH} = "$ENV{MONGO_TS_FAULT_DIR}:$ENV{PATH}";
 	local $ENV{MONGO_TS_MEMBERS} = $set->{n};
 	delete local @ENV{qw(MONGODB_URI MONGO_TS_SERVER)};
-	push @sets, $set;
+	push @own, $set->{dir};
 	system("$mongodb start $set->{dir} >/dev/null") == 0
 	  or die 'cannot start a replica set';
 	return $set;
@@ -324,7 +338,7 @@ sub set_step_down
 END
 {
 	my $status = $?;
-	system($mongodb, 'stop', $_->{dir}) foreach @sets;
+	system($mongodb, 'stop', $_) foreach @own;
 	$? = $status;
 }
 
