@@ -40,8 +40,7 @@ append_number(char *at, int64_t n, int width)
  * mts_slot_key_text
  *		Set *text to the key of an index, and return its length.
  *
- * buffer has room for MTS_MAX_KEY bytes; *text points there or into a table
- * of libbson.
+ * buffer has room for MTS_MAX_KEY bytes; *text points there.
  */
 size_t
 mts_slot_key_text(const MtsStep *step, int64_t index, char *buffer,
@@ -52,12 +51,13 @@ mts_slot_key_text(const MtsStep *step, int64_t index, char *buffer,
 	const char *literal = step->name;
 	char *at = buffer;
 
-	if (step->nnumbers == 0 && index >= 0 && index <= UINT32_MAX)
-		return bson_uint32_to_string((uint32_t) index, text, buffer,
-									 MTS_MAX_KEY);
 	*text = buffer;
 	if (step->nnumbers == 0)
-		return (size_t) snprintf(buffer, MTS_MAX_KEY, "%" PRId64, index);
+	{
+		at = append_number(at, index, 0);
+		*at = '\0';
+		return (size_t) (at - buffer);
+	}
 	for (int i = step->nnumbers - 1; i > 0; i--)
 	{
 		values[i] = n % step->numbers[i].count + step->numbers[i].first;
@@ -229,4 +229,15 @@ mts_slot_key_is_addressable(const MtsStep *step)
 	if (step->nnumbers == 0)
 		return true;
 	return literal[0] != '$' && !memchr(literal, '.', step->len);
+}
+
+/*
+ * mts_slot_key_text_is_addressable
+ *		Tell whether a MongoDB query can address a key of a {column} slot in a
+ *		dotted path.
+ */
+bool
+mts_slot_key_text_is_addressable(const char *text)
+{
+	return text[0] != '\0' && text[0] != '$' && !strchr(text, '.');
 }
