@@ -347,7 +347,7 @@ explain_consistency(const MtsScan *scan, ExplainState *es)
 {
 	const MtsTable *table = scan->table;
 	Oid userid = scan->source->userid;
-	const MtsConnection *connection;
+	MtsConnection *connection;
 
 	if (!table->is_consistent ||
 		mts_known_server_is_silent(table->serverid, userid))

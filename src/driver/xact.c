@@ -302,6 +302,19 @@ mts_xact_record(const MtsConnection *connection, const char *database,
 }
 
 /*
+ * mts_xact_drop
+ *		Remove the commands that were recorded, because others follow that do
+ *		the same.
+ */
+void
+mts_xact_drop(const MtsConnection *connection)
+{
+	MtsWriteLog *log = &find(connection)->log;
+
+	mts_write_log_cut(log, log->kept);
+}
+
+/*
  * mts_xact_keep
  *		Keep the commands that were recorded, because they were done and have
  *		written that.

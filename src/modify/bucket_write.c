@@ -393,10 +393,11 @@ make_update(MtsOp *op)
 	op->document = update;
 }
 
-/* Build the update of a bucket without conditions; see make_conditional. */
+/* Build the upsert of a bucket without conditions; see make_conditional. */
 static void
 drop_conditions(MtsOp *op)
 {
+	op->kind = MTS_OP_UPSERT;
 	op->selector = op->identity;
 	make_update(op);
 }
@@ -410,16 +411,21 @@ is_tried_once(const MtsBucketWrite *write, const MtsBucketChange *bucket)
 		   mts_write_once_is_possible(bucket);
 }
 
-/* Build the update of a bucket by operators, under their conditions. */
+/*
+ * Build the upsert of a bucket by operators, under their conditions; or, where
+ * it must not be refused, an update that may find nothing.
+ */
 static void
-make_conditional(const MtsBucketChange *bucket, MtsOp *op)
+make_conditional(const MtsBucketChange *bucket, bool may_be_refused, MtsOp *op)
 {
 	bson_t *selector = bson_copy(op->selector);
 	bson_t *update = mts_document_new();
 
 	mts_document_adopt(selector);
-	mts_write_once_require(bucket, selector);
+	mts_write_once_require(bucket, may_be_refused, selector);
 	mts_update_plain(bucket, update);
+	if (!may_be_refused)
+		op->kind = MTS_OP_UPDATE;
 	op->identity = op->selector;
 	op->selector = selector;
 	op->document = update;
@@ -542,7 +548,7 @@ make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
 	if (op.new_bucket)
 		op.fall_back = make_update;
 	else if (is_tried_once(write, bucket))
-		make_conditional(bucket, &op);
+		make_conditional(bucket, write->may_be_refused, &op);
 	else
 		make_update(&op);
 	return op;

@@ -31,8 +31,9 @@
  * write that is refused is sent again without the assumption (see bulk.c).
  * Where a batch is large, the first buckets are tried, and all others unless
  * most of these were refused.  The next trial is then some batches later.
- * This is not done in a transaction block, which a refused write would abort
- * (see xact.c).
+ * A refused write would abort a transaction block (see xact.c).  There no
+ * bucket is inserted whole, and the conditional update does not upsert: if it
+ * does not find all buckets, those without conditions follow.
  */
 #include "modify/writer.h"
 
@@ -744,8 +745,7 @@ may_assume(MtsWriter *writer)
 	ListCell *lc;
 
 	if (writer->moves_points ||
-		!bson_empty(writer->targeting->identity->others) ||
-		!may_be_refused(writer))
+		!bson_empty(writer->targeting->identity->others))
 		return false;
 	if (!writer->table->rolling_name)
 		return is_indexed(writer, writer->bulk.collection);
@@ -768,14 +768,15 @@ looks_new(const MtsWriter *writer)
 
 /* Tell whether conditions can spare enough pipelines. */
 static bool
-looks_once(const MtsWriter *writer)
+looks_once(MtsWriter *writer)
 {
 	const MtsLayout *layout = &writer->table->layout;
 
 	return (list_length(writer->writes) >= MIN_CONDITIONAL ||
 			writer->targeting->identity->is_id) &&
 		   (mts_update_needs_pipeline(layout) || writer->nattributes > 0) &&
-		   mts_write_once_suits(layout);
+		   mts_write_once_suits(layout) &&
+		   (mts_write_once_may_repeat(layout) || may_be_refused(writer));
 }
 
 /* Tell whether to try an assumption with the next batch. */
@@ -874,6 +875,7 @@ send_writes(MtsWriter *writer, List *writes, int first, int end,
 	MemoryContext old = MemoryContextSwitchTo(slice);
 	MtsOp *ops =
 		palloc(count_ops(writer, writes, first, end) * sizeof(MtsOp) + 1);
+	bool refusable = trial && may_be_refused(writer);
 	int nops = 0;
 
 	for (int i = first; i < end; i++)
@@ -884,6 +886,7 @@ send_writes(MtsWriter *writer, List *writes, int first, int end,
 		write->is_assumed_new =
 			trial == &writer->new_buckets && !write->is_known;
 		write->is_assumed_once = trial == &writer->once;
+		write->may_be_refused = refusable;
 		write->names_open = writer->names_open;
 		mts_bucket_write_sort(&writer->table->layout, write);
 		nops += mts_bucket_write_ops(writer->targeting, write, ops + nops);
@@ -924,14 +927,14 @@ find_slice(const MtsWriter *writer, List *writes, int first)
 /*
  * Send writes, by as many points at once as writer->batch_size says.
  *
- * An assumption is first tried with a few of them, except in a transaction,
- * which must have the whole batch.
+ * An assumption is first tried with a few of them, except in a transaction
+ * that is the whole batch.
  */
 static void
 send_slices(MtsWriter *writer, List *writes)
 {
 	bool may_be_new = looks_new(writer) && may_assume(writer) &&
-					  is_due(&writer->new_buckets);
+					  may_be_refused(writer) && is_due(&writer->new_buckets);
 	bool may_be_once =
 		looks_once(writer) && may_assume(writer) && is_due(&writer->once);
 	int n = list_length(writes);
@@ -947,7 +950,8 @@ send_slices(MtsWriter *writer, List *writes)
 							  ? &writer->once
 							  : NULL;
 		bool is_first = trial && !trial->is_proven && n - first > 2 * TRIALS &&
-						!mts_bulk_is_transaction(&writer->bulk);
+						(!mts_bulk_is_transaction(&writer->bulk) ||
+						 !may_be_refused(writer));
 
 		end = is_first ? first + TRIALS : find_slice(writer, writes, first);
 		send_writes(writer, writes, first, end, trial);

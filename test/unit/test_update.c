@@ -521,7 +521,7 @@ test_conditions(void)
 		writes_open(&conditions[i], &test);
 		ok = mts_write_once_is_possible(&test.bucket);
 		if (ok)
-			mts_write_once_require(&test.bucket, &selector);
+			mts_write_once_require(&test.bucket, true, &selector);
 		is_text(ok ? shell_print(&selector, false) : "",
 				conditions[i].want ?: "", conditions[i].name);
 		bson_destroy(&selector);
