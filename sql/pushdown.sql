@@ -506,6 +506,34 @@ SELECT i, n FROM generate_series(499, 500) i, LATERAL (SELECT n FROM counters WH
 -- Few series below other slots are all sent.
 ANALYZE symbols;
 SELECT explain($$SELECT * FROM symbols WHERE symbol = 'A'$$);
+-- The first rows of series that are keys: all buckets are read, in any order.
+EXPLAIN (COSTS OFF) SELECT DISTINCT ON (symbol) * FROM symbols ORDER BY symbol, ts DESC;
+SELECT DISTINCT ON (symbol) * FROM symbols ORDER BY symbol, ts DESC;
+SELECT DISTINCT ON (symbol) * FROM symbols ORDER BY symbol, ts;
+SELECT DISTINCT symbol FROM symbols ORDER BY 1;
+SELECT DISTINCT ON (counter) * FROM counters WHERE ts > '2020-01-01 00:00:01Z' ORDER BY counter, ts DESC;
+-- Conditions are checked before a row is kept, unless they are volatile.
+SELECT DISTINCT ON (symbol) * FROM symbols WHERE price < 8 ORDER BY symbol, ts DESC;
+EXPLAIN (COSTS OFF) SELECT DISTINCT ON (counter) * FROM counters WHERE counter IN (500, -1) ORDER BY counter, ts DESC;
+SELECT DISTINCT ON (counter) * FROM counters WHERE counter IN (500, -1) ORDER BY counter, ts DESC;
+EXPLAIN (COSTS OFF) SELECT DISTINCT ON (symbol) * FROM symbols WHERE price > random() ORDER BY symbol, ts DESC;
+-- There must not be another order after the time.
+EXPLAIN (COSTS OFF) SELECT DISTINCT ON (symbol) * FROM symbols ORDER BY symbol, ts DESC, price;
+-- More series than fit into memory, which are returned several times
+CREATE FOREIGN TABLE many (ts timestamptz, symbol int, price int OPTIONS (field 'p.{symbol}')) SERVER pushdown;
+SELECT mongo_ts_command('pushdown', json_build_object('insert', 'many', 'documents', json_agg(json_build_object(
+    'ts', json_build_object('$date', format('2020-01-0%sT00:00:0%sZ', 1 + i % 3, i)),
+    'p', (SELECT json_object_agg(n, n * 4 + i) FROM generate_series(i * 100, 3000) n)))))
+  FROM generate_series(0, 3) i;
+SET work_mem = 64;
+SET hash_mem_multiplier = 1;
+SET enable_hashagg = off;
+EXPLAIN (COSTS OFF) SELECT DISTINCT ON (symbol) * FROM many ORDER BY symbol, ts DESC;
+SELECT count(*), count(DISTINCT symbol), count(*) FILTER (WHERE extract(second FROM ts) = 2), sum(price % 4) FROM
+  (SELECT DISTINCT ON (symbol) * FROM many ORDER BY symbol, ts DESC) _;
+RESET work_mem;
+RESET hash_mem_multiplier;
+RESET enable_hashagg;
 -- Documents without the subdocument are no rows; others are invalid as before.
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT * FROM counters WHERE counter = -1;
 CREATE PROCEDURE put_invalid(a json) LANGUAGE sql AS $$

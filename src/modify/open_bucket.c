@@ -197,8 +197,12 @@ set_found(const MtsIdentity *identity, const bson_t *group, const Key *keys,
 	mts_open_bucket_set(found->open, id, mts_document_number(group, "n"));
 }
 
-/* Find the open buckets of keys of one collection: of the first ones. */
-static void
+/*
+ * Find the open buckets of keys of one collection.  They stay unknown if the
+ * user may write into buckets but not read them.  Returns how many of the
+ * keys, from the first one on, were looked for.
+ */
+static int
 find_in_collection(const MtsTargeting *targeting, MtsConnection *connection,
 				   const char *collection, List *writes)
 {
@@ -219,12 +223,15 @@ find_in_collection(const MtsTargeting *targeting, MtsConnection *connection,
 	mts_bucket_write_require_room(&table->layout, 1, filter);
 	mts_bucket_write_array_path(&table->layout, array);
 	find.group = make_group(targeting, array);
+	cursor = mts_cursor_find(connection, table->database, collection, &find);
 	for (int i = 0; i < n; i++)
 		mts_open_bucket_set(keys[i].open, NULL, 0);
-	cursor = mts_cursor_find(connection, table->database, collection, &find);
 	while ((group = mts_cursor_next(cursor)))
 		set_found(targeting->identity, group, keys, n);
+	for (int i = 0; i < n && mts_cursor_is_refused(cursor); i++)
+		keys[i].open->is_known = false;
 	mts_cursor_close(cursor);
+	return n;
 }
 
 /*
@@ -241,29 +248,36 @@ mts_open_bucket_find(const MtsTargeting *targeting, MtsConnection *connection,
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw keys",
 							  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(memory);
-	List *part;
+	List *unknown = NIL;
+	ListCell *lc;
 
-	do
+	foreach (lc, writes)
 	{
-		const char *collection = NULL;
-		ListCell *lc;
+		MtsBucketWrite *write = lfirst(lc);
 
-		MemoryContextReset(memory);
-		part = NIL;
-		foreach (lc, writes)
+		if (write->n > 1 && write->open && !write->open->is_known)
+			unknown = lappend(unknown, write);
+	}
+	while (unknown)
+	{
+		const char *collection =
+			((MtsBucketWrite *) linitial(unknown))->collection;
+		List *part = NIL, *rest = NIL;
+		int n;
+
+		foreach (lc, unknown)
 		{
 			MtsBucketWrite *write = lfirst(lc);
 
-			if (write->n < 2 || !write->open || write->open->is_known ||
-				(collection && strcmp(write->collection, collection) != 0) ||
-				list_length(part) == MAX_KEYS)
-				continue;
-			collection = write->collection;
-			part = lappend(part, write);
+			if (list_length(part) < MAX_KEYS &&
+				strcmp(write->collection, collection) == 0)
+				part = lappend(part, write);
+			else
+				rest = lappend(rest, write);
 		}
-		if (part)
-			find_in_collection(targeting, connection, collection, part);
-	} while (part);
+		n = find_in_collection(targeting, connection, collection, part);
+		unknown = list_concat(list_copy_tail(part, n), rest);
+	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);
 }

@@ -44,9 +44,6 @@
  * points, unless these are as many for each wanted one */
 #define POINTS_PER_KEY 16
 
-/* A row that waits to be merged, besides its values */
-#define ROW_BYTES 64
-
 /* Of the greatest or the least rows, those that come from the same bucket */
 #define ROWS_PER_BUCKET 4
 
@@ -640,7 +637,8 @@ initial_batch_size(PlannerInfo *root, const RelOptInfo *rel,
 	bool is_skip_scan = order && order->nseries > 0;
 	double buckets = 1;
 
-	if (root->tuple_fraction <= 0 && !is_skip_scan)
+	if ((root->tuple_fraction <= 0 && !is_skip_scan) ||
+		(order && order->nfirst > 0))
 		return 0;
 	if (order && order->extreme)
 		buckets = first_buckets(root, rel, HUGE_VAL);

@@ -775,6 +775,43 @@ apply_conditions(MtsBucket *bucket)
 	bucket->counters->removed += n - batch->n;
 }
 
+static int
+compare_numbers(const void *a, const void *b)
+{
+	return *(const int *) a - *(const int *) b;
+}
+
+/* Remove the points of the batch that do not come first in their series. */
+static void
+keep_extremes(MtsBucket *bucket)
+{
+	MtsBatch *batch = bucket->batch;
+	int nseries = batch->nkeys > 0 ? batch->nseries : 1;
+	int first[MTS_BATCH_SERIES];
+	int read = batch->n;
+	int n = 0;
+
+	if (bucket->extreme == MTS_EXTREME_NONE)
+		return;
+	memset(first, -1, sizeof(first));
+	for (int i = 0; i < read; i++)
+	{
+		int *found = &first[batch->nkeys > 0 ? batch->series_of[i] : 0];
+
+		if (*found < 0 ||
+			mts_bucket_comes_first(bucket->extreme, batch->times[i],
+								   batch->times[*found]))
+			*found = i;
+	}
+	/* all points of a series may have been removed */
+	for (int i = 0; i < nseries; i++)
+		if (first[i] >= 0)
+			first[n++] = first[i];
+	qsort(first, n, sizeof(int), compare_numbers);
+	mts_batch_keep(batch, first, n);
+	bucket->counters->points += read - n;
+}
+
 /* Read all points as Datums; false if they must be unfolded. */
 static bool
 read_batch(MtsBucket *bucket)
@@ -836,6 +873,7 @@ choose_reader(MtsBucket *bucket)
 	if (bucket->points == MTS_POINTS_IN_BATCH)
 	{
 		apply_conditions(bucket);
+		keep_extremes(bucket);
 		if (bucket->batch == bucket->series_batch)
 			mts_batch_sort(bucket->batch);
 	}
