@@ -131,7 +131,7 @@ build/fuzz/fuzz_%: test/fuzz/fuzz_%.c test/fuzz/mutate.c $(UNIT_HELP) $(FUZZ_COR
 lint format:
 	test/deps $(CLANG_FORMAT)
 	$(CLANG_FORMAT) $(if $(filter lint,$@),--dry-run --Werror,-i) \
-		$(wildcard src/*.[ch] src/*/*.[ch] src/core/*/*.[ch] test/unit/*.[ch] test/fuzz/*.[ch] test/bench/*.c)
+		$(wildcard src/*.[ch] src/*/*.[ch] src/core/*/*.[ch] test/unit/*.[ch] test/fuzz/*.[ch] test/bench/*.[ch])
 	$(if $(filter lint,$@),test/lint && $(MAKE) all && $(FOREIGN_SYMBOLS))
 
 # Built in a copy, as debhelper creates files beside the sources.

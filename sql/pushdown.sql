@@ -457,6 +457,98 @@ ALTER SERVER pushdown OPTIONS (SET database 'mts_regress_pushdown');
 EXECUTE kept;
 RESET plan_cache_mode;
 
+-- The keys of {column} slots ------------------------------------------------
+
+CREATE FOREIGN TABLE counters (
+  ts      timestamptz,
+  counter int,
+  n       int OPTIONS (field 'a.counters.{counter}')
+) SERVER pushdown;
+CREATE FOREIGN TABLE symbols (
+  ts     timestamptz,
+  symbol text,
+  price  int OPTIONS (field 'p.{minute}.{symbol}')
+) SERVER pushdown OPTIONS (bucket_span '1 hour');
+CALL put('counters', '[
+  {"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "a": {"counters": {"500": 1, "-1": 2}}},
+  {"_id": 2, "ts": {"$date": "2020-01-01T00:00:07Z"}, "a": {"counters": {"500": null, "2147483647": 3}}},
+  {"_id": 3, "ts": {"$date": "2020-01-01T00:00:08Z"}, "a": {"counters": {}}},
+  {"_id": 4, "ts": {"$date": "2020-01-01T00:00:09Z"}, "a": {"counters": null}},
+  {"_id": 5, "ts": {"$date": "2020-01-01T00:00:10Z"}, "a": null},
+  {"_id": 6, "ts": {"$date": "2020-01-01T00:00:11Z"}}]');
+CALL put('symbols', '[
+  {"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "p": {"0": {"A": 1, "B": 2}, "7": {"A": 3, "a.b": 4}, "59": {"B": 5, "": 6}}},
+  {"_id": 2, "ts": {"$date": "2020-01-01T00:30:00Z"}, "p": {"0": {"A": 7}, "59": {"B": 8, "é": 9}}},
+  {"_id": 3, "ts": {"$date": "2020-01-01T02:00:00Z"}, "p": {}},
+  {"_id": 4, "ts": {"$date": "2020-01-01T03:00:00Z"}}]');
+CREATE TABLE here.counters AS SELECT * FROM counters;
+CREATE TABLE here.symbols AS SELECT * FROM symbols;
+SELECT condition, same('counters', condition), explain('SELECT * FROM counters WHERE ' || condition) FROM (VALUES
+  ('counter = 500'), ('500::int8 = counter'), ('counter = 5000000000'), ('counter IN (-1, 2147483647, NULL)'),
+  ('counter = ANY (ARRAY(SELECT i FROM generate_series(480, 500) i))'), ('counter = 500 OR n = 2'),
+  ('counter = NULL::int'), ('counter <> 500'), ('counter > 400'),
+  ('NOT counter = 500'), ('counter = 500::numeric'), ('counter = 500 AND counter = -1')) AS _ (condition);
+SELECT condition, same('symbols', condition), left(explain('SELECT * FROM symbols WHERE ' || condition), 130) FROM (VALUES
+  ($$symbol = 'A'$$), ($$symbol = 'A' AND ts = '2020-01-01 00:07Z'$$),
+  ($$symbol IN ('A', 'B') AND ts >= '2020-01-01 01:28Z' AND ts < '2020-01-01 01:30Z'$$),
+  ($$symbol = 'a.b'$$), ($$symbol = ''$$), ($$symbol = '$'$$), ($$symbol = 'é' COLLATE "C"$$),
+  ($$symbol = 'A'::char(3)$$), ($$symbol LIKE 'A'$$), ($$symbol < 'B'$$)) AS _ (condition);
+-- There are too many paths to look for.
+SELECT left(explain($$SELECT * FROM symbols WHERE symbol IN ('A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J')$$), 130);
+-- A parameter of a generic plan, and of a nested loop
+SET plan_cache_mode = force_generic_plan;
+PREPARE counter_of(int[]) AS SELECT ts, counter, n FROM counters WHERE counter = ANY ($1) ORDER BY 1, 2;
+EXECUTE counter_of('{500,-1}');
+EXECUTE counter_of('{}');
+EXECUTE counter_of(NULL);
+RESET plan_cache_mode;
+SELECT i, n FROM generate_series(499, 500) i, LATERAL (SELECT n FROM counters WHERE counter = i AND ts < '2021-01-01' OFFSET 0) _;
+-- Few series below other slots are all sent.
+ANALYZE symbols;
+SELECT explain($$SELECT * FROM symbols WHERE symbol = 'A'$$);
+-- The first rows of series that are keys: all buckets are read, in any order.
+EXPLAIN (COSTS OFF) SELECT DISTINCT ON (symbol) * FROM symbols ORDER BY symbol, ts DESC;
+SELECT DISTINCT ON (symbol) * FROM symbols ORDER BY symbol, ts DESC;
+SELECT DISTINCT ON (symbol) * FROM symbols ORDER BY symbol, ts;
+SELECT DISTINCT symbol FROM symbols ORDER BY 1;
+SELECT DISTINCT ON (counter) * FROM counters WHERE ts > '2020-01-01 00:00:01Z' ORDER BY counter, ts DESC;
+-- Conditions are checked before a row is kept, unless they are volatile.
+SELECT DISTINCT ON (symbol) * FROM symbols WHERE price < 8 ORDER BY symbol, ts DESC;
+EXPLAIN (COSTS OFF) SELECT DISTINCT ON (counter) * FROM counters WHERE counter IN (500, -1) ORDER BY counter, ts DESC;
+SELECT DISTINCT ON (counter) * FROM counters WHERE counter IN (500, -1) ORDER BY counter, ts DESC;
+EXPLAIN (COSTS OFF) SELECT DISTINCT ON (symbol) * FROM symbols WHERE price > random() ORDER BY symbol, ts DESC;
+-- There must not be another order after the time.
+EXPLAIN (COSTS OFF) SELECT DISTINCT ON (symbol) * FROM symbols ORDER BY symbol, ts DESC, price;
+-- More series than fit into memory, which are returned several times
+CREATE FOREIGN TABLE many (ts timestamptz, symbol int, price int OPTIONS (field 'p.{symbol}')) SERVER pushdown;
+SELECT mongo_ts_command('pushdown', json_build_object('insert', 'many', 'documents', json_agg(json_build_object(
+    'ts', json_build_object('$date', format('2020-01-0%sT00:00:0%sZ', 1 + i % 3, i)),
+    'p', (SELECT json_object_agg(n, n * 4 + i) FROM generate_series(i * 100, 3000) n)))))
+  FROM generate_series(0, 3) i;
+SET work_mem = 64;
+SET hash_mem_multiplier = 1;
+SET enable_hashagg = off;
+EXPLAIN (COSTS OFF) SELECT DISTINCT ON (symbol) * FROM many ORDER BY symbol, ts DESC;
+SELECT count(*), count(DISTINCT symbol), count(*) FILTER (WHERE extract(second FROM ts) = 2), sum(price % 4) FROM
+  (SELECT DISTINCT ON (symbol) * FROM many ORDER BY symbol, ts DESC) _;
+RESET work_mem;
+RESET hash_mem_multiplier;
+RESET enable_hashagg;
+-- Documents without the subdocument are no rows; others are invalid as before.
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT * FROM counters WHERE counter = -1;
+CREATE PROCEDURE put_invalid(a json) LANGUAGE sql AS $$
+  SELECT mongo_ts_command('pushdown', json_build_object('update', 'counters', 'updates', json_build_array(json_build_object(
+    'q', '{"_id": 7}'::json, 'u', json_build_object('_id', 7, 'ts', '{"$date": "2020-01-02T00:00:00Z"}'::json, 'a', a), 'upsert', true))));
+$$;
+CALL put_invalid('{"counters": [{"500": 1}]}');
+SELECT * FROM counters WHERE counter = 500;
+CALL put_invalid('{"counters": "none"}');
+SELECT * FROM counters WHERE counter = 500;
+CALL put_invalid('[{"counters": {"-1": 1}}]');
+SELECT * FROM counters WHERE counter = 500;
+ALTER FOREIGN TABLE counters OPTIONS (on_invalid 'skip');
+SELECT * FROM counters WHERE counter = 500;
+
 -- Names that the shell requires quoted -------------------------------------
 
 CREATE FOREIGN TABLE odd (ts timestamptz, "a b" int, "ä" int, "1st" int, "$d" int) SERVER pushdown OPTIONS (collection 'metrics.cpu-1');

@@ -24,7 +24,6 @@
 #include "driver/attempt.h"
 #include "driver/document.h"
 #include "fdw_scan.h"
-#include "plan/estimate.h"
 #include "pushdown/sort_order.h"
 #include "scan/fdw_private.h"
 #include "scan/first_buckets.h"
@@ -394,11 +393,13 @@ explain_series(const MtsScan *scan, ExplainState *es)
 	const MtsSortOrder *order = scan->spec.order;
 	List *names = NIL;
 
-	for (int i = 0; order && i < order->nseries; i++)
+	for (int i = 0; order && i < order->nseries + order->nfirst; i++)
 		names = lappend(names, get_attname(scan->table->relid,
 										   order->keys[i].column + 1, false));
 	if (names)
-		ExplainPropertyList("Skip Scan Keys", names, es);
+		ExplainPropertyList(order->nfirst > 0 ? "First Rows By"
+											  : "Skip Scan Keys",
+							names, es);
 }
 
 /* Show that the buckets are read in the order of their extremes. */

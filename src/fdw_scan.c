@@ -56,7 +56,10 @@ mtsBeginForeignScan(ForeignScanState *state, int eflags)
 		{
 			node->scan->spec.order =
 				mts_sort_order_open(node->scan->table, order);
-			node->merge = mts_merge_new(node->scan, state);
+			if (node->scan->spec.order->nfirst > 0)
+				node->first = mts_first_rows_new(node->scan, state);
+			else
+				node->merge = mts_merge_new(node->scan, state);
 		}
 	}
 	node->scan->source->is_async = state->ss.ps.async_capable;
@@ -86,6 +89,8 @@ mtsIterateForeignScan(ForeignScanState *state)
 	removed = counters->removed;
 	if (node->merge)
 		(void) mts_merge_next(node->merge, slot);
+	else if (node->first)
+		(void) mts_first_rows_next(node->first, slot);
 	else if (mts_scan_next(node->scan, slot))
 		ExecStoreVirtualTuple(slot);
 	InstrCountFiltered1(state, counters->removed - removed);
@@ -102,6 +107,8 @@ mtsReScanForeignScan(ForeignScanState *state)
 		mts_agg_reset(node->agg);
 	if (node->merge)
 		mts_merge_reset(node->merge);
+	if (node->first)
+		mts_first_rows_reset(node->first);
 	mts_scan_reset(node->scan);
 }
 
@@ -115,6 +122,8 @@ mtsEndForeignScan(ForeignScanState *state)
 		return;
 	if (node->merge)
 		mts_merge_reset(node->merge);
+	if (node->first)
+		mts_first_rows_reset(node->first);
 	mts_scan_end(node->scan);
 }
 

@@ -11,6 +11,7 @@
 #include "nodes/pathnodes.h"
 
 #include "agg/agg.h"
+#include "scan/first_rows.h"
 #include "scan/merge.h"
 #include "scan/scan.h"
 
@@ -18,8 +19,9 @@
 typedef struct MtsScanNode
 {
 	MtsScan *scan;
-	MtsMerge *merge; /* puts its rows into order; NULL if unordered */
-	MtsAgg *agg;     /* aggregates its points; NULL for a scan of rows */
+	MtsMerge *merge;     /* puts its rows into order; NULL if unordered */
+	MtsFirstRows *first; /* keeps the first rows of series; or NULL */
+	MtsAgg *agg;         /* aggregates its points; NULL for a scan of rows */
 } MtsScanNode;
 
 extern void mtsBeginForeignScan(ForeignScanState *node, int eflags);

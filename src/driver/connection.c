@@ -18,7 +18,6 @@
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
-#include "core/bson/template.h"
 #include "driver/command_log.h"
 #include "driver/comment.h"
 #include "driver/document.h"

@@ -33,7 +33,6 @@
 #include "driver/document.h"
 #include "driver/report.h"
 #include "driver/server_error.h"
-#include "driver/snapshot.h"
 #include "driver/transaction.h"
 #include "driver/write_log.h"
 

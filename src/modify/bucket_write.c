@@ -39,9 +39,15 @@ void
 mts_bucket_write_add(const MtsLayout *layout, MtsBucketWrite *write,
 					 MtsChange *change)
 {
-	if (write->n > 0 &&
-		mts_change_compare(layout, write->changes[write->n - 1], change) >= 0)
-		write->is_unsorted = true;
+	if (write->n > 0)
+	{
+		int order =
+			mts_change_compare(layout, write->changes[write->n - 1], change);
+
+		/* points that are appended stay as they come */
+		if (order > 0 || (order == 0 && layout->write_mode != MTS_WRITE_PUSH))
+			write->is_unsorted = true;
+	}
 	if (write->n == write->room)
 	{
 		write->room = Max(2 * write->room, 8);
@@ -282,22 +288,39 @@ add_counters(MtsBucketChange *bucket)
 
 /* ---- Operations --------------------------------------------------------- */
 
-/* Require that the bucket has room for n more points. */
-static void
-require_room(const MtsLayout *layout, int n, bson_t *selector)
+/*
+ * mts_bucket_write_array_path
+ *		Write the path of the array that limits the points of a bucket.
+ */
+void
+mts_bucket_write_array_path(const MtsLayout *layout, char path[MTS_MAX_PATH])
 {
 	const MtsContainer *container = &layout->containers[0];
-	char path[MTS_MAX_PATH];
 
 	mts_path_dotted(container->path->steps, container->nsteps - 1, path,
-					sizeof(path));
+					MTS_MAX_PATH);
+}
+
+/*
+ * mts_bucket_write_require_room
+ *		Require that the bucket has room for n more points.
+ */
+void
+mts_bucket_write_require_room(const MtsLayout *layout, int n, bson_t *selector)
+{
+	char path[MTS_MAX_PATH];
+
+	mts_bucket_write_array_path(layout, path);
 	mts_template_append(selector,
 						psprintf("%s." INT64_FORMAT, path,
 								 layout->max_points - n),
 						"{$exists: false}");
 }
 
-/* Build the document of a new bucket; NULL where only an upsert makes it. */
+/*
+ * Build the document of a new bucket; NULL where only an upsert makes it.  It
+ * has an _id if it can get more points, which name it.
+ */
 static const bson_t *
 make_new_bucket(const MtsBucketChange *bucket, MtsFields identity)
 {
@@ -306,7 +329,13 @@ make_new_bucket(const MtsBucketChange *bucket, MtsFields identity)
 				bucket->highs.n + bucket->sums.n) *
 			   sizeof(MtsFieldValue));
 	bson_t *doc = mts_document_new();
+	bson_oid_t id;
 
+	if (bucket->n < bucket->layout->max_points)
+	{
+		bson_oid_init(&id, NULL);
+		bson_append_oid(doc, "_id", 3, &id);
+	}
 	return mts_new_bucket_insert(bucket, identity, fields, doc) ? doc : NULL;
 }
 
@@ -397,6 +426,77 @@ make_conditional(const MtsBucketChange *bucket, MtsOp *op)
 	op->fall_back = drop_conditions;
 }
 
+/* The _id alone, of a selector or document that begins with it */
+static bson_t *
+select_id(const bson_t *selector)
+{
+	bson_t *id = mts_document_new();
+	bson_iter_t iter;
+
+	if (bson_iter_init(&iter, selector) && bson_iter_next(&iter))
+		bson_append_iter(id, NULL, -1, &iter);
+	return id;
+}
+
+/* Return the open bucket of a write, if it is known; otherwise NULL. */
+static MtsOpenBucket *
+open_bucket(const MtsBucketWrite *write)
+{
+	return write->open && write->open->is_known ? write->open : NULL;
+}
+
+/*
+ * Have an upsert find any bucket that has room, after the open one was found
+ * to have none; see name_open_bucket.
+ */
+static void
+find_any_bucket(MtsOp *op)
+{
+	const MtsBucketChange *bucket = op->source;
+	bson_t *selector = bson_copy(op->identity);
+
+	mts_document_adopt(selector);
+	mts_bucket_write_require_room(bucket->layout, bucket->n, selector);
+	op->selector = selector;
+}
+
+/*
+ * Have an upsert find its bucket by _id, which takes no search.  If the bucket
+ * has no room any more, the upsert makes a second document with its _id, which
+ * is refused.
+ */
+static void
+name_open_bucket(const MtsOpenBucket *open, MtsOp *op)
+{
+	bson_t *selector = mts_document_new();
+	uint32 len;
+	bson_t id;
+
+	memcpy(&len, open->id, sizeof(len));
+	if (bson_init_static(&id, open->id, BSON_UINT32_FROM_LE(len)))
+		bson_concat(selector, &id);
+	bson_concat(selector, op->selector);
+	op->selector = selector;
+	op->fall_back = find_any_bucket;
+}
+
+/* Record where the n points of an operation have left a key's open bucket. */
+static void
+record_open_bucket(const MtsLayout *layout, MtsOpenBucket *open,
+				   const MtsOp *op, int n)
+{
+	int64 total = open->id ? open->n + n : n;
+
+	if (total >= layout->max_points)
+		mts_open_bucket_set(open, NULL, 0);
+	else if (open->id)
+		open->n = total;
+	else if (op->new_bucket)
+		mts_open_bucket_set(open, select_id(op->new_bucket), n);
+	else
+		open->is_known = false;
+}
+
 /* Build the upsert of new points, or the update of stored ones. */
 static MtsOp
 make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
@@ -405,6 +505,8 @@ make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
 	const MtsIdentity *identity = targeting->identity;
 	const MtsLayout *layout = bucket->layout;
 	MtsOp op = {MTS_OP_UPDATE, write->required, .source = bucket};
+	const MtsOpenBucket *open = open_bucket(write);
+	bool is_assumed_new = write->is_assumed_new || (open && !open->id);
 
 	init_fields(bucket);
 	add_bounds(targeting->table, bucket);
@@ -418,7 +520,7 @@ make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
 		add_attributes(identity, write->values, bucket);
 		if (!mts_update_needs_pipeline(layout)
 				? !bucket->may_overwrite
-				: write->is_assumed_new || write->is_assumed_once)
+				: is_assumed_new || write->is_assumed_once)
 			add_counters(bucket);
 		if (layout->max_points > 0 || write->required)
 		{
@@ -426,14 +528,16 @@ make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
 			mts_document_adopt((bson_t *) op.identity);
 		}
 		if (layout->max_points > 0)
-			require_room(layout, bucket->n, selector);
+			mts_bucket_write_require_room(layout, bucket->n, selector);
 		if (write->required)
 			bson_concat(selector, write->required);
 		op.selector = selector;
 		if (write->kind == MTS_BUCKET_UPSERT)
 			op.kind = MTS_OP_UPSERT;
-		if (write->is_assumed_new)
+		if (is_assumed_new)
 			op.new_bucket = make_new_bucket(bucket, key);
+		else if (open && write->names_open)
+			name_open_bucket(open, &op);
 	}
 	if (op.new_bucket)
 		op.fall_back = make_update;
@@ -444,16 +548,27 @@ make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
 	return op;
 }
 
-/* The _id alone, of a selector that begins with it */
-static bson_t *
-select_id(const bson_t *selector)
+/*
+ * mts_bucket_write_most_ops
+ *		Return how many operations a write has at most.
+ */
+int
+mts_bucket_write_most_ops(const MtsLayout *layout, const MtsBucketWrite *write)
 {
-	bson_t *id = mts_document_new();
-	bson_iter_t iter;
+	return layout->max_points > 0 ? write->n / layout->max_points + 2 : 1;
+}
 
-	if (bson_iter_init(&iter, selector) && bson_iter_next(&iter))
-		bson_append_iter(id, NULL, -1, &iter);
-	return id;
+/*
+ * Return how many of the points of a write, from the first on, its next
+ * operation stores: as many as the open bucket, or a new one, has room for.
+ */
+static int
+count_next(const MtsLayout *layout, const MtsBucketWrite *write, int first)
+{
+	const MtsOpenBucket *open = open_bucket(write);
+	int64 room = open ? mts_open_bucket_room(open, layout) : 0;
+
+	return Min(room > 0 ? room : layout->max_points, write->n - first);
 }
 
 /*
@@ -461,7 +576,7 @@ select_id(const bson_t *selector)
  *		Build the operations of a write, and return how many they are.
  *
  * The changes are sorted.  It is one operation, or where buckets hold a
- * limited number of points at most one for each point.
+ * limited number of points one for each bucket.
  */
 int
 mts_bucket_write_ops(const MtsTargeting *targeting,
@@ -470,16 +585,17 @@ mts_bucket_write_ops(const MtsTargeting *targeting,
 	const MtsLayout *layout = &targeting->table->layout;
 	bool points_are_new =
 		write->kind == MTS_BUCKET_UPSERT || write->kind == MTS_BUCKET_UPDATE;
-	int limit = write->n;
+	bool is_limited = points_are_new && layout->max_points > 0;
 	int nops = 0;
+	int n;
 
-	if (points_are_new && layout->max_points > 0)
-		limit = Min(layout->max_points, write->n);
-	for (int first = 0; first < write->n; first += limit)
+	for (int first = 0; first < write->n; first += n)
 	{
+		MtsOpenBucket *open = open_bucket(write);
 		MtsBucketChange *bucket = palloc(sizeof(MtsBucketChange));
 		MtsOp *op = &ops[nops++];
 
+		n = is_limited ? count_next(layout, write, first) : write->n;
 		*bucket = (MtsBucketChange){
 			.layout = layout,
 			.start = write->start,
@@ -489,7 +605,7 @@ mts_bucket_write_ops(const MtsTargeting *targeting,
 			.attributes_agree = !write->is_move,
 			.hides_stored = targeting->hides_stored,
 			.changes = (const MtsChange **) write->changes + first,
-			.n = Min(limit, write->n - first),
+			.n = n,
 		};
 		if (write->kind == MTS_BUCKET_REMOVE)
 			*op = (MtsOp){MTS_OP_DELETE, write->required};
@@ -499,7 +615,9 @@ mts_bucket_write_ops(const MtsTargeting *targeting,
 			*op = make_bucket_op(targeting, write, bucket);
 		if (!points_are_new)
 			op->identity = select_id(write->required);
-		op->npoints = bucket->n;
+		if (open)
+			record_open_bucket(layout, open, op, n);
+		op->npoints = n;
 		op->edits_points = !points_are_new;
 		op->collection = write->collection;
 	}

@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "driver/bulk.h"
+#include "modify/open_bucket.h"
 #include "modify/row_target.h"
 
 typedef enum MtsBucketWriteKind
@@ -33,7 +34,10 @@ typedef struct MtsBucketWrite
 	bson_t *required;    /* extra conditions on the stored bucket, or NULL; for
 						  * new points, added to the identifying fields */
 	bool is_move;        /* the points were stored elsewhere before */
-	bool is_growing;     /* more points of the bucket are expected */
+	int nkept;           /* of the last points, which wait for others */
+	MtsOpenBucket *open; /* that gets the first points; NULL where it does not
+						  * matter, or cannot be known */
+	bool names_open;     /* the update names it, and may be refused */
 	bool is_known;       /* the statement has written the bucket before */
 	bool is_assumed_new; /* the bucket is inserted whole, if possible */
 	bool is_assumed_once; /* otherwise, its slots are empty */
@@ -43,6 +47,12 @@ extern void mts_bucket_write_add(const MtsLayout *layout,
 								 MtsBucketWrite *write, MtsChange *change);
 extern void mts_bucket_write_sort(const MtsLayout *layout,
 								  MtsBucketWrite *write);
+extern void mts_bucket_write_array_path(const MtsLayout *layout,
+										char path[MTS_MAX_PATH]);
+extern void mts_bucket_write_require_room(const MtsLayout *layout, int n,
+										  bson_t *selector);
+extern int mts_bucket_write_most_ops(const MtsLayout *layout,
+									 const MtsBucketWrite *write);
 extern int mts_bucket_write_ops(const MtsTargeting *targeting,
 								const MtsBucketWrite *write, MtsOp *ops);
 extern MtsOp mts_bucket_write_preallocate(const MtsTargeting *targeting,

@@ -9,11 +9,12 @@
  * Rows in the order of time come in turn for the buckets of all series, which
  * grow together.  MongoDB writes a document anew each time that points are
  * added to it.  So a batch that is sent leaves out the buckets that are still
- * growing, and their points are copied into the next one.  A bucket is growing
- * if its last turn is not longer ago than two of its turns are apart.  If too
- * few buckets are complete, the batch grows as far as memory allows, and is
- * then sent as a whole, slice by slice.  The buckets of the last batch are
- * remembered, because a batch can be too short for a second turn.
+ * growing, and their points are copied into the next one.  Where buckets hold
+ * a limited number of points, those of full ones are sent.  A bucket is
+ * growing if its last turn is not longer ago than two of its turns are apart.
+ * If too few buckets are complete, the batch grows as far as memory allows,
+ * and is then sent as a whole, slice by slice.  The buckets of the last batch
+ * are remembered, because a batch can be too short for a second turn.
  *
  * The rows of a write agree in the attributes of their bucket, as far as they
  * give them.  Whether the bucket agrees is checked by its update.
@@ -102,6 +103,8 @@ typedef struct MtsBatchEntry
 	struct MtsBatchEntry *next; /* of the row after the last row of this
 								 * bucket, or NULL */
 	bool is_known;              /* the statement has written the bucket */
+	MtsOpenBucket *open;        /* see open_bucket.c; NULL where there is no
+								 * limit */
 
 	/* its turns: rows that follow those of another bucket */
 	int64 nturns;
@@ -350,6 +353,17 @@ clear_value(const MtsWriter *writer, MtsBatchEntry *entry, int i)
 	entry->nulls[i] = true;
 }
 
+/*
+ * Tell whether to fill a bucket before the next one begins.  Buckets that must
+ * meet other terms of the filter are found by these.
+ */
+static bool
+has_open_buckets(const MtsWriter *writer)
+{
+	return writer->table->layout.max_points > 0 && !writer->moves_points &&
+		   bson_empty(writer->targeting->identity->others);
+}
+
 /* Find the entry of the bucket of a row, or make it. */
 static MtsBatchEntry *
 find_entry(MtsWriter *writer, TupleTableSlot *slot, MtsTime start)
@@ -375,6 +389,8 @@ find_entry(MtsWriter *writer, TupleTableSlot *slot, MtsTime start)
 		   sizeof(MtsBatchEntry) - offsetof(MtsBatchEntry, write));
 	entry->values = palloc(ncolumns * sizeof(Datum));
 	entry->nulls = palloc(ncolumns * sizeof(bool));
+	if (has_open_buckets(writer))
+		entry->open = palloc0(sizeof(MtsOpenBucket));
 	memset(entry->nulls, true, ncolumns * sizeof(bool));
 	for (int i = 0; i < writer->nkeys; i++)
 		if (!nulls[i])
@@ -394,6 +410,11 @@ remove_entry(MtsWriter *writer, MtsBatchEntry *entry)
 	(void) hash_search(writer->entries, entry, HASH_REMOVE, NULL);
 	for (int i = 0; i < writer->nkeys + writer->nattributes; i++)
 		clear_value(writer, &removed, i);
+	if (removed.open)
+	{
+		mts_open_bucket_set(removed.open, NULL, 0);
+		pfree(removed.open);
+	}
 	pfree(removed.values);
 	pfree(removed.nulls);
 }
@@ -508,6 +529,7 @@ find_write(MtsWriter *writer, TupleTableSlot *slot, MtsTime start)
 								   palloc0(writer->table->layout.ncolumns *
 										   sizeof(bson_value_t)));
 		entry->write->is_known = entry->is_known;
+		entry->write->open = entry->open;
 		begin_attributes(writer, entry, slot);
 	}
 	else if (writer->nattributes > 0 && !writer->moves_points)
@@ -565,9 +587,27 @@ is_growing(const MtsWriter *writer, const MtsBatchEntry *entry)
 		   nrows * writer->nlater_turns <= 2 * writer->between_turns;
 }
 
-/* Mark the writes of growing buckets, and return how many points they have. */
+/*
+ * Return how many of the points of a growing bucket are kept: those of the
+ * last one, where buckets hold a limited number of points.
+ */
 static int
-mark_growing(const MtsWriter *writer)
+count_kept(const MtsWriter *writer, const MtsBucketWrite *write)
+{
+	const MtsLayout *layout = &writer->table->layout;
+	int64 room = write->open ? mts_open_bucket_room(write->open, layout) : 0;
+
+	if (!write->open || write->n < room)
+		return write->n;
+	return (int) ((write->n - room) % layout->max_points);
+}
+
+/*
+ * Mark the points of growing buckets that are kept, and return how many they
+ * are.
+ */
+static int
+mark_kept(const MtsWriter *writer)
 {
 	HASH_SEQ_STATUS status;
 	MtsBatchEntry *entry;
@@ -577,13 +617,15 @@ mark_growing(const MtsWriter *writer)
 	while ((entry = hash_seq_search(&status)))
 		if (entry->write)
 		{
-			entry->write->is_growing = is_growing(writer, entry);
-			npoints += entry->write->is_growing ? entry->write->n : 0;
+			entry->write->nkept = is_growing(writer, entry)
+									  ? count_kept(writer, entry->write)
+									  : 0;
+			npoints += entry->write->nkept;
 		}
 	return npoints;
 }
 
-/* Copy the write of a growing bucket. */
+/* Copy the points of a write that are kept. */
 static MtsBucketWrite *
 copy_write(const MtsWriter *writer, const MtsBucketWrite *write)
 {
@@ -592,21 +634,23 @@ copy_write(const MtsWriter *writer, const MtsBucketWrite *write)
 
 	*copy = *write;
 	copy->collection = mts_collections_at(writer->table, write->start);
-	copy->is_growing = false;
+	copy->n = write->nkept;
+	copy->nkept = 0;
 	copy->values = palloc(layout->ncolumns * sizeof(bson_value_t));
 	mts_row_target_copy_values(layout->ncolumns, write->values, copy->values);
 	copy->changes = palloc(write->room * sizeof(MtsChange *));
-	for (int i = 0; i < write->n; i++)
-		copy->changes[i] = mts_row_target_copy_change(layout, write->changes[i]);
+	for (int i = 0; i < copy->n; i++)
+		copy->changes[i] =
+			mts_row_target_copy_change(layout, write->changes[write->n + i]);
 	return copy;
 }
 
 /*
- * Begin a batch with the points of growing buckets of the last one, if so
- * wished.  Forget the buckets without points in the last batch.
+ * Begin a batch with the points that are kept of the last one.  Forget the
+ * buckets without points in the last batch.
  */
 static void
-begin_next_batch(MtsWriter *writer, bool keeps_points)
+begin_next_batch(MtsWriter *writer)
 {
 	HASH_SEQ_STATUS status;
 	MtsBatchEntry *entry;
@@ -621,13 +665,14 @@ begin_next_batch(MtsWriter *writer, bool keeps_points)
 		entry->write = NULL;
 		if (!write)
 			remove_entry(writer, entry);
-		else if (!keeps_points || !write->is_growing)
-			entry->is_known = true;
 		else
 		{
+			entry->is_known |= write->n > 0;
+			if (write->nkept == 0)
+				continue;
 			entry->write = copy_write(writer, write);
 			writer->writes = lappend(writer->writes, entry->write);
-			writer->npoints += write->n;
+			writer->npoints += write->nkept;
 		}
 	}
 }
@@ -660,6 +705,17 @@ may_be_refused(MtsWriter *writer)
 	return !writer->bulk.joins_xact ||
 		   mts_xact_may_repeat(writer->bulk.connection) ||
 		   !mts_bulk_is_transaction(&writer->bulk);
+}
+
+/*
+ * Tell whether updates may name the open bucket.  No other session fills what
+ * the transaction has read.
+ */
+static bool
+may_name_open(MtsWriter *writer)
+{
+	return may_be_refused(writer) ||
+		   mts_xact_is_active(writer->bulk.connection->serverid);
 }
 
 /* Tell whether a collection has the unique index, as the statement knows. */
@@ -786,9 +842,8 @@ count_ops(const MtsWriter *writer, List *writes, int first, int end)
 	int n = 0;
 
 	for (int i = first; i < end; i++)
-		n += writer->table->layout.max_points > 0
-				 ? ((MtsBucketWrite *) list_nth(writes, i))->n
-				 : 1;
+		n += mts_bucket_write_most_ops(&writer->table->layout,
+									   list_nth(writes, i));
 	return n;
 }
 
@@ -829,6 +884,7 @@ send_writes(MtsWriter *writer, List *writes, int first, int end,
 		write->is_assumed_new =
 			trial == &writer->new_buckets && !write->is_known;
 		write->is_assumed_once = trial == &writer->once;
+		write->names_open = writer->names_open;
 		mts_bucket_write_sort(&writer->table->layout, write);
 		nops += mts_bucket_write_ops(writer->targeting, write, ops + nops);
 	}
@@ -838,7 +894,7 @@ send_writes(MtsWriter *writer, List *writes, int first, int end,
 	writer->ops = ops;
 	writer->nops = nops;
 	writer->trial = trial;
-	writer->ntried = count_tries(ops, nops);
+	writer->ntried = trial ? count_tries(ops, nops) : 0;
 	if (writer->marks)
 		mark_writes(writer->marks, writes, first, end);
 	mts_route_begin(&writer->bulk, ops, nops);
@@ -937,7 +993,7 @@ mts_writer_is_full(MtsWriter *writer)
 	if (writer->npoints < writer->next_check)
 		return false;
 	if ((writer->npoints >= writer->batch_size &&
-		 mark_growing(writer) <= writer->npoints / 2) ||
+		 mark_kept(writer) <= writer->npoints / 2) ||
 		is_out_of_memory(writer))
 		return true;
 	writer->next_check =
@@ -945,27 +1001,52 @@ mts_writer_is_full(MtsWriter *writer)
 	return false;
 }
 
-/* Send the batch, but keep the points of growing buckets, if so wished. */
+/*
+ * Tell whether to keep points of growing buckets: if the others are the most,
+ * and there is memory for a copy.
+ */
+static bool
+should_keep(const MtsWriter *writer)
+{
+	Size memory = batch_memory(writer);
+	int kept = mark_kept(writer);
+
+	return kept <= writer->npoints / 2 &&
+		   memory + memory / writer->npoints * kept <= get_hash_memory_limit();
+}
+
+/* Send the batch, but points of growing buckets may be kept. */
 static void
-send_batch(MtsWriter *writer, bool keeps_points)
+send_batch(MtsWriter *writer, bool may_keep)
 {
 	MemoryContext batch = writer->batch;
 	MemoryContext old = MemoryContextSwitchTo(batch);
 	List *writes = NIL;
+	bool keeps_points;
 	ListCell *lc;
 
+	if (has_open_buckets(writer))
+	{
+		writer->names_open = may_name_open(writer);
+		mts_open_bucket_find(writer->targeting, writer->bulk.connection,
+							 writer->writes);
+	}
+	keeps_points = may_keep && should_keep(writer);
 	foreach (lc, writer->writes)
 	{
 		MtsBucketWrite *write = lfirst(lc);
 
-		if (!keeps_points || !write->is_growing)
+		if (!keeps_points)
+			write->nkept = 0;
+		write->n -= write->nkept;
+		if (write->n > 0)
 			writes = lappend(writes, write);
 	}
 	send_slices(writer, writes);
 	writer->batch = writer->sent;
 	writer->sent = batch;
 	MemoryContextSwitchTo(writer->batch);
-	begin_next_batch(writer, keeps_points);
+	begin_next_batch(writer);
 	MemoryContextSwitchTo(old);
 }
 
@@ -973,19 +1054,12 @@ send_batch(MtsWriter *writer, bool keeps_points)
  * mts_writer_send
  *		Send the batch, and begin a new one while it is stored.
  *
- * Growing buckets are kept if the others have most of the points, and there
- * is memory for a copy.  An error of the batch is raised with the next one, or
- * by mts_writer_flush.
+ * An error of the batch is raised with the next one, or by mts_writer_flush.
  */
 void
 mts_writer_send(MtsWriter *writer)
 {
-	Size memory = batch_memory(writer);
-	int growing = mark_growing(writer);
-
-	send_batch(writer, growing <= writer->npoints / 2 &&
-						   memory + memory / writer->npoints * growing <=
-							   get_hash_memory_limit());
+	send_batch(writer, true);
 }
 
 /*

@@ -262,6 +262,64 @@ mts_pathkeys_to_order(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
 }
 
 /*
+ * Tell whether a scan can tell series apart by a pathkey: the column is of
+ * the bucket or of a {column} slot, and its type's own equality is that of the
+ * pathkey.
+ */
+static bool
+is_of_series(const MtsTable *table, const Var *var, const PathKey *pathkey)
+{
+	const MtsColumn *column = &table->layout.columns[var->varattno - 1];
+	TypeCacheEntry *type =
+		lookup_type_cache(table->attributes[var->varattno - 1].typid,
+						  TYPECACHE_BTREE_OPFAMILY | TYPECACHE_EQ_OPR);
+
+	return (column->role == MTS_ROLE_SLOT || column->container < 0) &&
+		   var->varattno - 1 != table->layout.time_column &&
+		   pathkey->pk_opfamily == type->btree_opf &&
+		   op_hashjoinable(type->eq_opr, type->type_id);
+}
+
+/*
+ * mts_pathkeys_to_first
+ *		Return the plan's order of the first rows of series, for which all
+ *		buckets are read; NIL if it cannot be.
+ *
+ * The leading nkeys pathkeys identify the series, and at least one of them is
+ * a key in the buckets: a skip scan finds others.  Only the time may follow.
+ */
+List *
+mts_pathkeys_to_first(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
+					  int nkeys)
+{
+	List *plan = NIL;
+	bool are_in_buckets = false;
+	ListCell *lc;
+
+	if (table->layout.time_kind == MTS_TIME_FLAT ||
+		list_length(pathkeys) > nkeys + 1)
+		return NIL;
+	foreach (lc, pathkeys)
+	{
+		PathKey *pathkey = lfirst(lc);
+		Var *var = var_of(rel, pathkey->pk_eclass);
+		bool is_series = foreach_current_index(lc) < nkeys;
+
+		if (!var ||
+			(is_series
+				 ? !is_of_series(table, var, pathkey)
+				 : var->varattno - 1 != table->layout.time_column ||
+					   !is_sorted_by_mongo(table, var, pathkey, false)) ||
+			!append_key(&plan, var, pathkey, pathkey->pk_nulls_first))
+			return NIL;
+		are_in_buckets |= is_series &&
+						  table->layout.columns[var->varattno - 1].role ==
+							  MTS_ROLE_SLOT;
+	}
+	return are_in_buckets ? lcons(list_make3_int(0, nkeys, 0), plan) : NIL;
+}
+
+/*
  * mts_pathkeys_useful
  *		Lists of pathkeys that the query can use: its own order and, for merge
  *		joins, each column that is compared with another relation.

@@ -22,6 +22,8 @@ typedef enum MtsSeriesOrder
 extern List *mts_pathkeys_to_order(RelOptInfo *rel, const MtsTable *table,
 								   List *pathkeys, int nserieskeys,
 								   MtsSeriesOrder series_order);
+extern List *mts_pathkeys_to_first(RelOptInfo *rel, const MtsTable *table,
+								   List *pathkeys, int nkeys);
 extern List *mts_pathkeys_useful(PlannerInfo *root, RelOptInfo *rel,
 								 const MtsTable *table);
 

@@ -40,8 +40,9 @@
 #include "scan/fdw_private.h"
 #include "table/native.h"
 
-/* A row that waits to be merged, besides its values */
-#define ROW_BYTES 64
+/* MongoDB takes longer to look for keys below other slots than to send all
+ * points, unless these are as many for each wanted one */
+#define POINTS_PER_KEY 16
 
 /* Of the greatest or the least rows, those that come from the same bucket */
 #define ROWS_PER_BUCKET 4
@@ -63,6 +64,25 @@ mts_plan_qual(RelOptInfo *rel, RestrictInfo *rinfo)
 	info->known = lappend(info->known, rinfo);
 	info->quals = lappend(info->quals, qual);
 	return qual;
+}
+
+/* Do not push down the clauses whose slots MongoDB should not look for. */
+static void
+drop_slots(PlannerInfo *root, RelOptInfo *rel)
+{
+	MtsRelInfo *info = rel->fdw_private;
+	ListCell *lc;
+
+	foreach (lc, rel->baserestrictinfo)
+	{
+		const MtsQual *qual = mts_plan_qual(rel, lfirst(lc));
+
+		if (qual && qual->kind == MTS_QUAL_SLOT &&
+			info->table->layout.columns[qual->column].slot > 0 &&
+			clause_selectivity(root, lfirst(lc), rel->relid, JOIN_INNER,
+							   NULL) > 1.0 / POINTS_PER_KEY)
+			llast(info->quals) = NULL;
+	}
 }
 
 /*
@@ -149,16 +169,19 @@ append_range(PlannerInfo *root, const RelOptInfo *rel, const MtsTable *table,
 	return true;
 }
 
-/* Tell whether a qual compares a value by the bounds of its bucket. */
+/*
+ * Tell whether a qual compares a value by the bounds of its bucket, or selects
+ * slots of the bucket.
+ */
 static bool
-uses_bounds(const MtsQual *qual)
+is_within_bucket(const MtsQual *qual)
 {
 	ListCell *lc;
 
 	foreach (lc, qual->args)
-		if (uses_bounds(lfirst(lc)))
+		if (is_within_bucket(lfirst(lc)))
 			return true;
-	return qual->kind == MTS_QUAL_BOUNDED;
+	return qual->kind == MTS_QUAL_BOUNDED || qual->kind == MTS_QUAL_SLOT;
 }
 
 /* The share of a table's points that are in the buckets which match clauses */
@@ -173,8 +196,8 @@ fetched_share(PlannerInfo *root, RelOptInfo *rel, List *rinfos)
 	{
 		const MtsQual *qual = mts_plan_qual(rel, lfirst(lc));
 
-		/* a bucket is fetched whole for one of its values */
-		if (qual && !uses_bounds(qual) &&
+		/* a bucket is fetched for one of its values */
+		if (qual && !is_within_bucket(qual) &&
 			!append_range(root, rel, table, *qual, &clauses))
 			clauses = lappend(clauses, lfirst(lc));
 	}
@@ -279,10 +302,11 @@ mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 					  ? mts_table_open(relation)
 					  : mts_native_try_open(relation, userid);
 	table_close(relation, NoLock);
-	mts_plan_split_clauses(baserel, baserel->baserestrictinfo, &info->pushed,
-						   &info->exact, &info->local);
 	info->points_per_bucket =
 		mts_estimate_table(root, baserel, info->table, &info->collections);
+	drop_slots(root, baserel);
+	mts_plan_split_clauses(baserel, baserel->baserestrictinfo, &info->pushed,
+						   &info->exact, &info->local);
 	info->workers_may_scan = workers_may_scan(baserel, info->table, userid);
 	info->is_async = info->table->async_capable &&
 					 !bms_is_member(baserel->relid, root->all_result_relids);
@@ -554,9 +578,11 @@ add_parameterized(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 	foreach (lc, clauses)
 	{
 		RestrictInfo *rinfo = lfirst(lc);
+		const MtsQual *qual = mts_plan_qual(rel, rinfo);
 		Relids outer;
 
-		if (!mts_plan_qual(rel, rinfo))
+		/* the keys of a slot do not find buckets */
+		if (!qual || qual->kind == MTS_QUAL_SLOT)
 			continue;
 		outer = bms_union(rinfo->clause_relids, rel->lateral_relids);
 		outer = bms_del_member(outer, rel->relid);
@@ -611,7 +637,8 @@ initial_batch_size(PlannerInfo *root, const RelOptInfo *rel,
 	bool is_skip_scan = order && order->nseries > 0;
 	double buckets = 1;
 
-	if (root->tuple_fraction <= 0 && !is_skip_scan)
+	if ((root->tuple_fraction <= 0 && !is_skip_scan) ||
+		(order && order->nfirst > 0))
 		return 0;
 	if (order && order->extreme)
 		buckets = first_buckets(root, rel, HUGE_VAL);

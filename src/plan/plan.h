@@ -15,6 +15,9 @@
 #define STARTUP_COST 25.0 /* a round trip */
 #define BUCKET_COST 0.05  /* to send and to open one */
 
+/* A row that is kept, besides its values */
+#define ROW_BYTES 64
+
 /* A relation's fdw_private, while it is planned */
 typedef struct MtsRelInfo
 {

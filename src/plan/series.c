@@ -22,6 +22,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/prep.h"
+#include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "utils/fmgroids.h"
 #include "utils/selfuncs.h"
@@ -37,6 +38,10 @@
 #include "scan/first_buckets.h"
 #include "scan/scan.h"
 #include "table/known.h"
+
+/* The cost of a point that is compared with the first of its series, in units
+ * of cpu_operator_cost */
+#define FIRST_ROW_COST 0.4
 
 /* ---- The first buckets of many series ----------------------------------- */
 
@@ -290,6 +295,29 @@ has_declared_keys(const MtsTable *table, const MtsSortOrder *order)
 	return true;
 }
 
+/*
+ * Add the path of a scan that reads all buckets and keeps the first row of
+ * each series, if the rows are estimated to fit into memory.
+ */
+static void
+add_first_rows(const Series *series)
+{
+	RelOptInfo *rel = series->rel;
+	const MtsRelInfo *info = rel->fdw_private;
+	List *order = mts_pathkeys_to_first(rel, info->table, series->pathkeys,
+										series->nkeys);
+	Size size = MAXALIGN(rel->reltarget->width) + ROW_BYTES;
+
+	if (order &&
+		!contain_volatile_functions(
+			(Node *) extract_actual_clauses(info->local, false)) &&
+		series->n * size <= get_hash_memory_limit())
+		add_skip_scan(series, order, false,
+					  rel->cheapest_total_path->total_cost - STARTUP_COST -
+						  info->points *
+							  (cpu_tuple_cost - FIRST_ROW_COST * cpu_operator_cost));
+}
+
 /* Add the paths of a skip scan, if there can be one. */
 static void
 add_paths(Series *series)
@@ -304,7 +332,13 @@ add_paths(Series *series)
 	if (!mts_enable_order_by || series->nkeys == 0 ||
 		series->root->parse->hasTargetSRFs ||
 		rel->reloptkind != RELOPT_BASEREL || info->table->rolling_name ||
-		info->table->on_invalid == MTS_INVALID_SKIP || info->local != NIL)
+		info->table->on_invalid == MTS_INVALID_SKIP)
+		return;
+	series->n = estimate_num_groups(series->root, series->exprs, rel->rows,
+									NULL, NULL);
+	add_first_rows(series);
+	/* the first bucket of a series may have no row that is wanted */
+	if (info->local != NIL)
 		return;
 	order = make_series(series, MTS_SERIES_SORTED);
 	is_sorted = order != NIL;
@@ -312,8 +346,6 @@ add_paths(Series *series)
 		order = make_series(series, MTS_SERIES_UNSORTED);
 	if (!order)
 		return;
-	series->n = estimate_num_groups(series->root, series->exprs, rel->rows,
-									NULL, NULL);
 	buckets = series->n *
 			  (2 * BUCKET_COST + info->points_per_bucket * cpu_tuple_cost +
 			   rel->reltarget->cost.per_tuple);

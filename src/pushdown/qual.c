@@ -480,6 +480,46 @@ evaluate_field(const MtsTable *table, const MtsQual *qual,
 	return make_field(table, qual->column, ops);
 }
 
+/* ---- Keys of slots ------------------------------------------------------ */
+
+/* The key of a {column} slot that a value is, in UTF-8 */
+static const char *
+slot_key_of(Oid typid, Datum value)
+{
+	switch (typid)
+	{
+		case INT2OID:
+			return psprintf("%d", DatumGetInt16(value));
+		case INT4OID:
+			return psprintf("%d", DatumGetInt32(value));
+		case INT8OID:
+			return psprintf(INT64_FORMAT, DatumGetInt64(value));
+		default:
+			return mts_document_utf8(TextDatumGetCString(value));
+	}
+}
+
+/* The filter that a {column} slot has any of some keys */
+static MtsFilter *
+evaluate_slot(const MtsTable *table, const MtsQual *qual,
+			  ExprContext *econtext)
+{
+	MtsFilter *filter = make_filter(MTS_FILTER_SLOT, 0);
+	bson_t *texts = mts_document_new();
+	Datum *values;
+	bool has_null;
+	int n = evaluate_right(qual, econtext, &values, &has_null);
+
+	if (n == 0)
+		return make_filter(MTS_FILTER_FALSE, 0);
+	for (int i = 0; i < n; i++)
+		bson_append_utf8(texts, psprintf("%d", i), -1,
+						 slot_key_of(qual->right_type, values[i]), -1);
+	filter->column = &table->layout.columns[qual->column];
+	filter->texts = texts;
+	return filter;
+}
+
 /* ---- Bounds of values ------------------------------------------------- */
 
 /*
@@ -740,6 +780,8 @@ mts_qual_evaluate(const MtsTable *table, const MtsQual *qual,
 			return evaluate_field(table, qual, econtext);
 		case MTS_QUAL_PREFIX:
 			return evaluate_prefix(table, qual);
+		case MTS_QUAL_SLOT:
+			return evaluate_slot(table, qual, econtext);
 		case MTS_QUAL_BOUNDED:
 			return evaluate_bounded(table, qual, econtext);
 		case MTS_QUAL_VALUE:

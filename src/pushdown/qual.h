@@ -21,6 +21,7 @@ typedef enum MtsQualKind
 	MTS_QUAL_KEY,      /* compares another key */
 	MTS_QUAL_PREFIX,   /* a text key begins with a text */
 	MTS_QUAL_BOUNDED,  /* compares a value whose bounds the buckets have */
+	MTS_QUAL_SLOT,     /* a {column} slot has certain keys */
 	MTS_QUAL_NULL,
 	MTS_QUAL_NOT_NULL,
 	MTS_QUAL_VALUE /* is a boolean value, which has no column */

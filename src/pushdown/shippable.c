@@ -147,6 +147,14 @@ mts_shippable_is_bounded(const MtsTable *table, int column)
 		   mts_path_addressable_steps(max) == max->nsteps;
 }
 
+/* Tell whether a column is that of a {column} slot. */
+static bool
+is_slot(const MtsTable *table, int column)
+{
+	return column >= 0 && column != table->layout.time_column &&
+		   table->layout.columns[column].role == MTS_ROLE_SLOT;
+}
+
 /* Tell whether an expression has the same value for all rows of the scan. */
 static bool
 is_constant_in_scan(const Target *target, Expr *expr)
@@ -315,6 +323,24 @@ key_qual(const MtsAttribute *attribute, int strategy, Oid right, Oid collation)
 }
 
 /*
+ * A comparison of the keys of a {column} slot, which selects slots.  NULL
+ * unless equal values are equal keys.  It is not exact: each point is checked.
+ */
+static MtsQual *
+slot_qual(const MtsAttribute *attribute, int strategy, Oid right,
+		  Oid collation)
+{
+	bool fits = mts_type_is_integer(attribute->typid)
+					? mts_type_is_integer(right)
+					: mts_type_is_text(right) &&
+						  mts_shippable_collation_fits(collation, strategy);
+
+	return fits && strategy == BTEqualStrategyNumber
+			   ? make_qual(MTS_QUAL_SLOT, false)
+			   : NULL;
+}
+
+/*
  * Compare a column, or an expression of the time, with an expression that is
  * constant in the scan.  right_type is the element type if right is an array.
  */
@@ -336,7 +362,7 @@ compare(const Target *target, Expr *left, Oid opno, Expr *right,
 	if (column < 0 || !OidIsValid(opno) ||
 		!is_constant_in_scan(target, right) ||
 		(column != table->layout.time_column &&
-		 !mts_shippable_is_key(table, column) &&
+		 !mts_shippable_is_key(table, column) && !is_slot(table, column) &&
 		 !mts_shippable_is_bounded(table, column)))
 		return NULL;
 	attribute = &table->attributes[column];
@@ -347,6 +373,8 @@ compare(const Target *target, Expr *left, Oid opno, Expr *right,
 		return NULL;
 	if (time)
 		qual = epoch_qual(table, column);
+	else if (is_slot(table, column))
+		qual = slot_qual(attribute, strategy, right_type, collation);
 	else if (mts_type_is_time(attribute->typid))
 		qual = time_qual(table, column, distance, strategy, right_type);
 	else

@@ -4,8 +4,9 @@
  *
  * A plan holds an order as a list of integer lists: {nsorted, nseries,
  * series_direction}, then {attno, operator, collation, descending,
- * nulls_first} for each key.  It does not decide which orders a scan can
- * serve; pathkeys.c does.
+ * nulls_first} for each key.  If nsorted is 0, nfirst is in place of nseries.
+ *
+ * This file does not decide which orders a scan can serve; pathkeys.c does.
  */
 #include "pushdown/sort_order.h"
 
@@ -109,7 +110,8 @@ mts_sort_order_open(const MtsTable *table, List *plan)
 		return NULL;
 	order = palloc0(sizeof(MtsSortOrder));
 	order->nsorted = linitial_int(linitial(plan));
-	order->nseries = lsecond_int(linitial(plan));
+	*(order->nsorted > 0 ? &order->nseries : &order->nfirst) =
+		lsecond_int(linitial(plan));
 	order->series_direction = lthird_int(linitial(plan));
 	order->keys = palloc0((list_length(plan) - 1) * sizeof(MtsSortKey));
 	for_each_from(lc, plan, 1)

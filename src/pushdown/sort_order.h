@@ -36,7 +36,9 @@ typedef struct MtsSortKey
  *
  * MongoDB sorts the buckets by the first nsorted keys.  If nseries is not 0,
  * the first nseries keys identify series, and the scan may return only the
- * first row of each series.
+ * first row of each series.  If nfirst is not 0, the first nfirst keys do so,
+ * but all buckets are read, in any order; the next key is the time, if there
+ * is one.
  */
 typedef struct MtsSortOrder
 {
@@ -44,6 +46,7 @@ typedef struct MtsSortOrder
 	MtsSortKey *keys;
 	int nsorted;
 	int nseries;
+	int nfirst;
 	int series_direction; /* 0 for one series after the other; otherwise the
 						   * first buckets of many are asked for at once, and
 						   * 1 or -1 is the direction of their index */

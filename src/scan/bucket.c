@@ -417,11 +417,19 @@ start_unfolding(MtsBucket *bucket, const bson_t *document)
  * projection also leaves that field out if it is not a subdocument.
  */
 static bool
-may_lack_slots(const MtsBucket *bucket)
+may_lack_slots(const MtsBucket *bucket, MtsContent content)
 {
-	return bucket->unfold.lacks_container ||
-		   !mts_layout_is_aligned(&bucket->table->layout,
-								  bucket->unfold.start);
+	switch (content)
+	{
+		case MTS_CONTENT_KEYS:
+			return bucket->unfold.lacks_container;
+		case MTS_CONTENT_SLOTS:
+			return bucket->unfold.lacks_container ||
+				   !mts_layout_is_aligned(&bucket->table->layout,
+										  bucket->unfold.start);
+		default:
+			return false;
+	}
 }
 
 static bool
@@ -431,8 +439,7 @@ open_bucket(MtsBucket *bucket, MtsBucketSource *source, const bson_t *document)
 	bool is_valid = start_unfolding(bucket, document);
 	MtsError error;
 
-	if (is_valid && source->query->content == MTS_CONTENT_SLOTS &&
-		may_lack_slots(bucket))
+	if (is_valid && may_lack_slots(bucket, source->query->content))
 	{
 		document = mts_source_read_again(source, document);
 		if (!document)
@@ -768,6 +775,43 @@ apply_conditions(MtsBucket *bucket)
 	bucket->counters->removed += n - batch->n;
 }
 
+static int
+compare_numbers(const void *a, const void *b)
+{
+	return *(const int *) a - *(const int *) b;
+}
+
+/* Remove the points of the batch that do not come first in their series. */
+static void
+keep_extremes(MtsBucket *bucket)
+{
+	MtsBatch *batch = bucket->batch;
+	int nseries = batch->nkeys > 0 ? batch->nseries : 1;
+	int first[MTS_BATCH_SERIES];
+	int read = batch->n;
+	int n = 0;
+
+	if (bucket->extreme == MTS_EXTREME_NONE)
+		return;
+	memset(first, -1, sizeof(first));
+	for (int i = 0; i < read; i++)
+	{
+		int *found = &first[batch->nkeys > 0 ? batch->series_of[i] : 0];
+
+		if (*found < 0 ||
+			mts_bucket_comes_first(bucket->extreme, batch->times[i],
+								   batch->times[*found]))
+			*found = i;
+	}
+	/* all points of a series may have been removed */
+	for (int i = 0; i < nseries; i++)
+		if (first[i] >= 0)
+			first[n++] = first[i];
+	qsort(first, n, sizeof(int), compare_numbers);
+	mts_batch_keep(batch, first, n);
+	bucket->counters->points += read - n;
+}
+
 /* Read all points as Datums; false if they must be unfolded. */
 static bool
 read_batch(MtsBucket *bucket)
@@ -829,6 +873,7 @@ choose_reader(MtsBucket *bucket)
 	if (bucket->points == MTS_POINTS_IN_BATCH)
 	{
 		apply_conditions(bucket);
+		keep_extremes(bucket);
 		if (bucket->batch == bucket->series_batch)
 			mts_batch_sort(bucket->batch);
 	}

@@ -31,6 +31,15 @@ typedef enum MtsPointsState
 	MTS_POINTS_UNFOLDED  /* one after the other */
 } MtsPointsState;
 
+/* Which point of a series is wanted of a bucket; others may be left out */
+typedef enum MtsExtreme
+{
+	MTS_EXTREME_NONE, /* all are */
+	MTS_EXTREME_ANY,
+	MTS_EXTREME_FIRST,
+	MTS_EXTREME_LAST
+} MtsExtreme;
+
 /* Lets all points of a bucket be read at once */
 extern bool mts_enable_column_reader;
 
@@ -59,6 +68,8 @@ typedef struct MtsBucket
 							 * points are unfolded */
 	bool reads_documents;   /* series are of documents, which follow a row */
 	List *conditions;       /* of points that are read by columns */
+	MtsExtreme extreme;     /* which point of each series is wanted, if their
+							 * keys are the bucket's or those of slots */
 	bool has_warned;        /* of what is invalid */
 	bool hides_values;      /* the user may not see what is invalid */
 
@@ -112,6 +123,21 @@ extern const MtsOutput *mts_bucket_output(const MtsBucket *bucket, int column);
 extern MtsFromBson *mts_bucket_converter(const MtsBucket *bucket, int column);
 
 extern MtsTime mts_bucket_last_time(const MtsLayout *layout, MtsTime start);
+
+/* Tell whether a time is wanted rather than another one of a series. */
+static inline bool
+mts_bucket_comes_first(MtsExtreme extreme, MtsTime t, MtsTime other)
+{
+	switch (extreme)
+	{
+		case MTS_EXTREME_FIRST:
+			return t < other;
+		case MTS_EXTREME_LAST:
+			return t > other;
+		default:
+			return false;
+	}
+}
 
 /* The collection of a bucket of a rolling set; otherwise NULL */
 static inline const char *

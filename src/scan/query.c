@@ -14,7 +14,6 @@
 
 #include "core/bson/template.h"
 #include "core/bucket/unfold.h"
-#include "core/query/projection.h"
 #include "driver/document.h"
 #include "pushdown/qual.h"
 #include "scan/count.h"
@@ -53,7 +52,7 @@ intersect_ranges(MtsQuery *query, const MtsRanges *ranges)
 	query->ranges = both;
 }
 
-/* Join the conditions into one on points, and set the ranges. */
+/* Join the conditions into one on points; set the ranges and the keys. */
 static MtsFilter *
 evaluate_quals(MtsQuery *query, const MtsQuerySpec *spec,
 			   ExprContext *econtext)
@@ -77,9 +76,11 @@ evaluate_quals(MtsQuery *query, const MtsQuerySpec *spec,
 		{
 			intersect_ranges(query, &one->ranges);
 			query->accepts_null_time = false;
+			continue;
 		}
-		else
-			all->args[all->nargs++] = one;
+		if (one->kind == MTS_FILTER_SLOT)
+			query->texts.keys[one->column->slot] = one->texts;
+		all->args[all->nargs++] = one;
 	}
 	if (!query->accepts_null_time)
 	{
@@ -117,16 +118,17 @@ makes_headers(MtsQuery *query, const MtsQuerySpec *spec)
 }
 
 /* Build the projection of points; see mts_projection_build(). */
-static bool
+static MtsProjected
 project_points(const MtsQuery *query, MtsProjectionScope scope,
 			   bson_t *projection)
 {
-	bool has_slots = mts_projection_build(&query->table->layout, query->needed,
-										  &query->ranges, scope, projection);
+	MtsProjected projected =
+		mts_projection_build(&query->table->layout, query->needed,
+							 &query->ranges, &query->texts, scope, projection);
 
 	if (query->order && query->order->extreme && !bson_empty(projection))
 		mts_projection_add(projection, query->order->extreme);
-	return has_slots;
+	return projected;
 }
 
 /* Choose what is read of each bucket, and build the projection. */
@@ -141,8 +143,18 @@ choose_content(MtsQuery *query, const MtsQuerySpec *spec)
 		query->content = MTS_CONTENT_COUNT;
 	else if (makes_headers(query, spec))
 		query->content = MTS_CONTENT_HEADERS;
-	else if (project_points(query, MTS_PROJECT_SLOTS, query->projection))
-		query->content = MTS_CONTENT_SLOTS;
+	else
+		switch (project_points(query, MTS_PROJECT_SLOTS, query->projection))
+		{
+			case MTS_PROJECTED_ALL:
+				break;
+			case MTS_PROJECTED_KEYS:
+				query->content = MTS_CONTENT_KEYS;
+				break;
+			case MTS_PROJECTED_TIMES:
+				query->content = MTS_CONTENT_SLOTS;
+				break;
+		}
 }
 
 /*

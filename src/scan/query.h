@@ -10,6 +10,7 @@
 #include "nodes/execnodes.h"
 
 #include "core/query/filter.h"
+#include "core/query/projection.h"
 #include "pushdown/sort_order.h"
 #include "table/table.h"
 
@@ -17,7 +18,8 @@
 typedef enum MtsContent
 {
 	MTS_CONTENT_WHOLE,
-	MTS_CONTENT_SLOTS,   /* only slots that can have wanted points */
+	MTS_CONTENT_KEYS,    /* only slots with wanted keys of {column} slots */
+	MTS_CONTENT_SLOTS,   /* .. that can have points of wanted times, too */
 	MTS_CONTENT_HEADERS, /* pre-aggregates and bounds, but no points */
 	MTS_CONTENT_COUNT    /* nothing: MongoDB counts documents that are rows */
 } MtsContent;
@@ -37,6 +39,7 @@ typedef struct MtsQuery
 	bool unsorted_come_first;    /* documents without a time, in a descending
 								* order, or without usable extremes */
 	MtsRanges ranges;            /* of the wanted points */
+	MtsSlotTexts texts;          /* their keys of {column} slots */
 	bool accepts_null_time;      /* points without a time are wanted, too */
 	int initial_batch_size;      /* in buckets */
 	bool on_primary;             /* rows are read in order to change them, or

@@ -25,7 +25,6 @@
 
 #include "driver/document.h"
 #include "table/known.h"
-#include "table/option.h"
 
 /* Fewer documents may lack a field that is optional. */
 #define MIN_DOCUMENTS 20

@@ -10,6 +10,8 @@
  *		{"collection": .., "finds": [{"filter": {..}, "opts": {..}}, ..]}
  *		{"collection": .., "pipeline": [..]}
  *		{"collection": .., "inserts": {"from": .., "batchSize": ..}}
+ *		{"collection": .., "encodes": {"file": .., "shape": .., "kind": ..,
+ *			"batchSize": ..}}
  *		{"collection": .., "upsert": {"selector": {..}, "update": {..}}}
  *
  * where opts are those of mongoc_collection_find_with_opts.  The answer is a
@@ -19,20 +21,17 @@
  *
  * Inserts are those of the documents of another collection, in bulk writes of
  * batchSize.  The time has only the bulk writes, not reading the documents.
+ * For encodes, see encode.h.
  */
+#include "encode.h"
+
 #include <inttypes.h>
 #include <mongoc/mongoc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-typedef struct Total
-{
-	int64_t documents;
-	int64_t bytes;
-} Total;
-
-static void
+void
 die(const char *what, const char *why)
 {
 	fprintf(stderr, "floor: %s: %s\n", what, why);
@@ -118,7 +117,7 @@ get_text(const bson_t *parent, const char *name)
 	return bson_iter_utf8(&iter, NULL);
 }
 
-static mongoc_bulk_operation_t *
+mongoc_bulk_operation_t *
 begin_bulk(mongoc_collection_t *collection)
 {
 	bson_t unordered = BSON_INITIALIZER;
@@ -131,8 +130,7 @@ begin_bulk(mongoc_collection_t *collection)
 	return bulk;
 }
 
-/* Send a bulk, and return the seconds that this took. */
-static double
+double
 run_bulk(mongoc_bulk_operation_t *bulk)
 {
 	double began = seconds();
@@ -183,6 +181,16 @@ run_inserts(mongoc_collection_t *collection, mongoc_collection_t *from,
 	return took + (bulk ? run_bulk(bulk) : 0);
 }
 
+static int64_t
+get_size(const bson_t *what)
+{
+	bson_iter_t iter;
+
+	if (!bson_iter_init_find(&iter, what, "batchSize"))
+		die("inserts", "no batchSize");
+	return bson_iter_as_int64(&iter);
+}
+
 /* Send one upsert, and return the seconds that it took. */
 static double
 run_upsert(mongoc_collection_t *collection, const bson_t *what)
@@ -214,7 +222,6 @@ run_line(mongoc_client_t *client, const char *database, const bson_t *line)
 		mongoc_client_get_collection(client, database,
 									 get_text(line, "collection"));
 	Total total = {0, 0};
-	bson_iter_t iter;
 	double took;
 	bson_t what;
 
@@ -223,13 +230,17 @@ run_line(mongoc_client_t *client, const char *database, const bson_t *line)
 		mongoc_collection_t *from;
 
 		get_child(line, "inserts", &what);
-		if (!bson_iter_init_find(&iter, &what, "batchSize"))
-			die("inserts", "no batchSize");
 		from = mongoc_client_get_collection(client, database,
 											get_text(&what, "from"));
-		took =
-			run_inserts(collection, from, bson_iter_as_int64(&iter), &total);
+		took = run_inserts(collection, from, get_size(&what), &total);
 		mongoc_collection_destroy(from);
+	}
+	else if (bson_has_field(line, "encodes"))
+	{
+		get_child(line, "encodes", &what);
+		encode_points(collection, get_text(&what, "file"),
+					  get_text(&what, "shape"), get_text(&what, "kind"),
+					  get_size(&what), &total, &took);
 	}
 	else if (bson_has_field(line, "upsert"))
 	{

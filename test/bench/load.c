@@ -2,13 +2,14 @@
  * load.c
  *		Creates a collection of the benchmark.
  *
- * usage: load URI DATABASE [COLLECTION SHAPE VALUES SERIES HOURS]
+ * usage: load URI DATABASE [COLLECTION SHAPE VALUES SERIES HOURS [PROCESSES]]
  *
  * Without a collection, drops the database.  SHAPE is one of shapes[]; VALUES
- * is one of kinds[]; SERIES is the number of series, host_0 and so on; HOURS
- * are counted from 2013-10-01.  Each series has a value each second, or of
- * shape tsbs ten values each ten seconds.  Bench/Layouts.pm makes the same
- * values in SQL.
+ * is one of kinds[]; SERIES is the number of series, host_0 and so on; HOURS,
+ * perhaps with decimals, are counted from 2013-10-01.  Each series has a value
+ * each second, or of shape tsbs ten values each ten seconds, of shape counters
+ * one value each minute.  Bench/Layouts.pm makes the same values in SQL.
+ * PROCESSES (1) insert the buckets in turn.
  *
  * The buckets are in the order in which the points of all series would arrive.
  * The status is 2 if the server has no time-series collections.  Any other
@@ -19,7 +20,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #define BYTES_PER_INSERT (8 * 1024 * 1024)
 #define MOST_PER_INSERT 2000
@@ -273,6 +276,27 @@ append_unpivoted(bson_t *bucket, int host, int64_t second)
 	bson_append_document_end(bucket, &seconds);
 }
 
+/* The series are numbers, the keys of a minute with one value of each. */
+static void
+append_counters(bson_t *bucket, int host, int64_t second)
+{
+	bson_t values;
+
+	if (host > 0)
+		return;
+	append_date(bucket, "d", second);
+	bson_append_document_begin(bucket, "v", -1, &values);
+	for (uint32_t i = 0; i < (uint32_t) series; i++)
+	{
+		char buffer[KEY_SIZE];
+		const char *key;
+
+		bson_uint32_to_string(i, &key, buffer, sizeof buffer);
+		append_value(&values, key, (int) i, second);
+	}
+	bson_append_document_end(bucket, &values);
+}
+
 static void
 append_point(bson_t *point, int host, int64_t second)
 {
@@ -432,6 +456,7 @@ static const struct Shape
 			  {"samples", SAMPLES, append_samples},
 			  {"parallel", HOUR, append_parallel},
 			  {"unpivoted", MINUTE, append_unpivoted},
+			  {"counters", MINUTE, append_counters},
 			  {"point", 1, append_point},
 			  {"native", 1, append_point},
 			  {"tsbs", HOUR, append_tsbs}};
@@ -446,54 +471,123 @@ find_shape(const char *name)
 	return NULL;
 }
 
-static void
-load(mongoc_database_t *db, char **args)
+typedef struct Collection
 {
-	const struct Shape *shape = find_shape(args[1]);
-	int64_t end = atoll(args[4]) * HOUR;
-	Batch batch = {mongoc_database_get_collection(db, args[0]), {NULL}, 0, 0};
+	const char *uri;
+	const char *database;
+	const char *name;
+	const struct Shape *shape;
+	int64_t end; /* in seconds */
+	int processes;
+} Collection;
 
-	kind = (Kind) find_name("no such values", args[2], kinds);
-	series = atoi(args[3]);
-	mongoc_collection_drop(batch.collection, NULL);
-	if (strcmp(args[1], "native") == 0)
-		create_time_series(db, args[0]);
-	for (int64_t second = 0; second < end; second += shape->span)
+static mongoc_client_t *
+connect_to(const char *text)
+{
+	bson_error_t error;
+	mongoc_uri_t *uri = mongoc_uri_new_with_error(text, &error);
+	mongoc_client_t *client;
+
+	if (!uri)
+		die("URI", error.message);
+	client = mongoc_client_new_from_uri(uri);
+	mongoc_uri_destroy(uri);
+	return client;
+}
+
+/* Drop the collection, or without its name the database. */
+static void
+begin(const Collection *c)
+{
+	mongoc_client_t *client = connect_to(c->uri);
+	mongoc_database_t *db = mongoc_client_get_database(client, c->database);
+	bson_error_t error;
+
+	if (!c->name)
+		mongoc_database_drop(db, &error);
+	else
+	{
+		mongoc_collection_t *old = mongoc_database_get_collection(db, c->name);
+
+		mongoc_collection_drop(old, NULL);
+		mongoc_collection_destroy(old);
+		if (strcmp(c->shape->name, "native") == 0)
+			create_time_series(db, c->name);
+	}
+	mongoc_database_destroy(db);
+	mongoc_client_destroy(client);
+}
+
+/* Insert every so many buckets of each series, from one of the first ones. */
+static void
+load(const Collection *c, int process)
+{
+	mongoc_client_t *client = connect_to(c->uri);
+	int64_t step = (int64_t) c->shape->span * c->processes;
+	Batch batch = {mongoc_client_get_collection(client, c->database, c->name),
+				   {NULL},
+				   0,
+				   0};
+
+	for (int64_t second = (int64_t) c->shape->span * process; second < c->end;
+		 second += step)
 		for (int host = 0; host < series; host++)
 		{
 			bson_t *bucket = bson_new();
 
-			shape->append(bucket, host, second);
+			c->shape->append(bucket, host, second);
 			add(&batch, bucket);
 		}
 	send_batch(&batch);
 	mongoc_collection_destroy(batch.collection);
+	mongoc_client_destroy(client);
+}
+
+static void
+load_by_processes(const Collection *c)
+{
+	int status;
+
+	for (int i = 0; i < c->processes; i++)
+	{
+		pid_t child = fork();
+
+		if (child < 0)
+			die("fork", "no process");
+		if (child == 0)
+		{
+			load(c, i);
+			_exit(0);
+		}
+	}
+	while (wait(&status) > 0)
+		if (status != 0)
+			die("process", "it has failed");
 }
 
 int
 main(int argc, char **argv)
 {
-	mongoc_client_t *client;
-	mongoc_database_t *db;
-	mongoc_uri_t *uri;
-	bson_error_t error;
+	Collection c = {.processes = 1};
 
-	if (argc != 3 && argc != 8)
+	if (argc != 3 && argc != 8 && argc != 9)
 		die("usage", "load URI DATABASE "
-					 "[COLLECTION SHAPE VALUES SERIES HOURS]");
+					 "[COLLECTION SHAPE VALUES SERIES HOURS [PROCESSES]]");
 	mongoc_init();
-	uri = mongoc_uri_new_with_error(argv[1], &error);
-	if (!uri)
-		die("URI", error.message);
-	client = mongoc_client_new_from_uri(uri);
-	db = mongoc_client_get_database(client, argv[2]);
-	if (argc == 3)
-		mongoc_database_drop(db, &error);
-	else
-		load(db, argv + 3);
-	mongoc_database_destroy(db);
-	mongoc_client_destroy(client);
-	mongoc_uri_destroy(uri);
+	c.uri = argv[1];
+	c.database = argv[2];
+	if (argc > 3)
+	{
+		c.name = argv[3];
+		c.shape = find_shape(argv[4]);
+		kind = (Kind) find_name("no such values", argv[5], kinds);
+		series = atoi(argv[6]);
+		c.end = (int64_t) (atof(argv[7]) * HOUR + 0.5);
+		c.processes = argc > 8 ? atoi(argv[8]) : 1;
+	}
+	begin(&c);
+	if (c.name)
+		load_by_processes(&c);
 	mongoc_cleanup();
 	return 0;
 }

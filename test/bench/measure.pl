@@ -16,27 +16,22 @@ use warnings;
 use Bench::Questions qw(figures);
 use Bench::Chart qw(chart);
 use Bench::Report qw(summary appendix);
+use Bench::Rounds qw(median rounds_for);
 use Bench::Session qw(start start_psql run_sql run_beside end_beside time_sql
-  time_floor time_line finish memory);
+  time_planning time_first time_floor time_line time_sessions finish memory);
 use Bench::Setup qw(set_up set_up_peer set_up_duckdb);
 use JSON::PP;
-use List::Util qw(max min sum);
-use POSIX qw(strftime);
-
-# Measurements are repeated for this number of seconds.
-use constant MOST_ROUNDS => $ENV{QUICK} ? 15 : 75;
-use constant SECONDS => $ENV{QUICK} ? 0.4 : 2.5;
-
-# More than so many seconds are measured in fewer rounds.
-use constant LONG => 3;
-use constant FEW_ROUNDS => 3;
+use List::Util qw(max min sum uniq);
+use POSIX qw(ceil strftime);
 
 # The batch sizes that the floor program tries
 use constant BATCHES => (500, 1500, 5000, 20000);
 use constant INSERTS => (250, 1000, 4000, 16000);
 
+# Sessions write for so many seconds.
+use constant DURATION => $ENV{QUICK} ? 0.5 : 2;
+
 my ($dir, $database, $days) = @ARGV;
-my $least_rounds = $ENV{ROUNDS} || ($ENV{QUICK} ? 2 : 5);
 my ($host) = $ENV{MONGODB_URI} =~ m{//([^/]+)};
 my $psql = start_psql();
 my $peer = $ENV{PEER} && start_psql($ENV{PEER});
@@ -44,15 +39,6 @@ my $floor = start("$dir/floor", $ENV{MONGODB_URI}, $database);
 my ($clickhouse, $duckdb) = $ENV{COLUMNAR}
   ? map { start('/usr/bin/python3', 'test/bench/columnar.py', $ENV{COLUMNAR}, $_)
   } qw(chdb duckdb) : ();
-
-sub median
-{
-	my @sorted = sort { $a <=> $b } @_;
-	my $half = int(@sorted / 2);
-
-	return @sorted % 2 ? $sorted[$half]
-	  : ($sorted[ $half - 1 ] + $sorted[$half]) / 2;
-}
 
 # ---- One measurement
 # ---------------------------------------------------------
@@ -79,7 +65,7 @@ sub ask_floor
 {
 	my ($what) = @_;
 	my %question = map { $_ => $what->{$_} }
-	  grep { $what->{$_} } qw(collection finds pipeline inserts);
+	  grep { $what->{$_} } qw(collection finds pipeline inserts encodes);
 
 	$question{upsert} = upsert_of_now() if $what->{upsert};
 	run_silently($psql, $what->{before});
@@ -98,6 +84,34 @@ sub ask_sql
 	return $seconds;
 }
 
+# Return the seconds of a transaction of sessions of pgbench.
+sub ask_sessions
+{
+	my ($what) = @_;
+
+	write_file('script', $what->{script});
+	return time_sessions("$dir/script", $what->{sessions}, ceil(DURATION));
+}
+
+# Return the seconds of a bulk write of as many processes, which go on where they
+# have ended.
+sub ask_second
+{
+	my ($what) = @_;
+	my ($collection, $clients, $series, $is_set) =
+	  @{ $what->{second} }{qw(collection clients series is_set)};
+	my $uri = $ENV{ $is_set ? 'MEMBERS_URI' : 'MONGODB_URI' };
+	my $n = $what->{n} // 10;
+	my $command = "$dir/second '$uri' $database $collection $clients $series $n "
+	  . ($what->{first} // 0);
+	my $rate = qx($command);
+
+	die "second has failed\n" if $? != 0;
+	$what->{first} += $n;
+	$what->{n} = max(5, int($rate * DURATION / $clients));
+	return 1 / $rate;
+}
+
 # Return the seconds of the extension or of a reference, for 1,000 points if
 # their number is known.
 sub seconds_of
@@ -109,6 +123,10 @@ sub seconds_of
 	  ? time_line($clickhouse, sprintf $what->{clickhouse},
 		"'$host', '$database'")
 	  : $what->{duckdb} ? time_line($duckdb, $what->{duckdb})
+	  : $what->{sessions} ? ask_sessions($what)
+	  : $what->{second} ? ask_second($what)
+	  : $what->{is_first} ? time_first($session->{port}, $what->{sql})
+	  : $what->{is_planning} ? time_planning($session, $what->{sql})
 	  : $what->{sql} ? ask_sql($what, $session)
 	  : ask_floor($what);
 
@@ -129,7 +147,8 @@ sub set_way
 		$find->{opts}{batchSize} = $size;
 		$find->{opts}{projection} = $is_whole ? {} : \%fields;
 	}
-	$reference->{inserts}{batchSize} = $size if $reference->{inserts};
+	$reference->{$_}{batchSize} = $size
+	  foreach grep { $reference->{$_} } qw(inserts encodes);
 	return;
 }
 
@@ -139,8 +158,12 @@ sub choose
 	my ($reference, @ways) = @_;
 	my @best;
 
-	foreach my $way (@ways, @ways)
+	# twice, unless that takes long
+	foreach my $n (0 .. 2 * @ways - 1)
 	{
+		my $way = $ways[ $n % @ways ];
+
+		last if $n >= @ways && $best[0] > 1;
 		set_way($reference, $way);
 		my $seconds = ask_floor($reference);
 		@best = ($seconds, $way) if !@best || $seconds < $best[0];
@@ -159,7 +182,7 @@ sub sweep
 	my $read = join ' ', $reference->{collection} // '',
 	  @{ $reference->{fields} // [] };
 
-	if ($reference->{inserts})
+	if ($reference->{inserts} || $reference->{encodes})
 	{
 		choose($reference, map { [ 0, $_ ] } INSERTS);
 	}
@@ -185,15 +208,6 @@ sub sweep
 
 # ---- Rounds ---------------------------------------------------------------
 
-# Return how often work of this duration is measured.
-sub rounds_for
-{
-	my ($seconds) = @_;
-
-	return min($least_rounds, FEW_ROUNDS) if $seconds > LONG;
-	return max($least_rounds, min(MOST_ROUNDS, int(SECONDS / $seconds)));
-}
-
 # Run each once without measuring, so that the data are in memory, and then in
 # rounds.
 sub run_rounds
@@ -204,8 +218,10 @@ sub run_rounds
 
 	foreach my $what (@all)
 	{
+		run_silently($psql, $what->{once});
 		sweep($what);
-		$rounds{$what} = rounds_for(seconds_of($what, $figure));
+		my $seconds = seconds_of($what, $figure);
+		$rounds{$what} = rounds_for($figure->{sessions} ? DURATION : $seconds);
 	}
 	for my $n (0 .. $rounds{$figure} - 1)
 	{
@@ -253,18 +269,19 @@ sub measure
 	}
 	$figure->{is_write} ? count_rows($figure) : explain($figure);
 	$figure->{memory} = memory($figure->{at_peer} && $ENV{PEER},
-		@{$figure}{qw(sql before)}) unless $ENV{QUICK};
+		$figure->{sql}, join ';', grep { $_ } @{$figure}{qw(once before)})
+	  unless $ENV{QUICK} || $figure->{sessions} || $figure->{is_planning};
 	return;
 }
 
-# The rows that are written are all that are given.
+# The rows that are written, and those of the floor, are all that are given.
 sub count_rows
 {
 	my ($figure) = @_;
-	my ($written, $given) = map { run_sql($psql, "SELECT count(*) FROM $_") }
-	  @{ $figure->{same} } or return;
+	my @counts = map { run_sql($psql, "SELECT count(*) FROM $_") }
+	  @{ $figure->{same} };
 
-	die "$figure->{layout} has $written rows of $given\n" if $written != $given;
+	die "$figure->{layout}: @{ $figure->{same} } have @counts rows\n" if uniq(@counts) > 1;
 	return;
 }
 

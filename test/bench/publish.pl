@@ -1,23 +1,29 @@
-# Write the figures of a run into the documentation.
+# Write the figures of runs into the documentation.
 #
-# usage: perl -Itest/bench test/bench/publish.pl FILE
+# usage: perl -Itest/bench test/bench/publish.pl FILE...
 #        perl -Itest/bench test/bench/publish.pl --check
 #
-# FILE is build/bench/bench.json, or test/bench/figures.json, which keeps the
-# figures of the run that was published last.  Writes that file, the chart in
-# docs/images and the tables between the marks of docs/benchmarks.md.  With
-# --check it writes nothing, and fails if they differ from figures.json.
+# A FILE is build/bench/bench.json or build/bench/growth.json.  Its figures
+# replace those of the same layout and question in figures.json, or of the same
+# size in growth.json, which keep what was published; each figure keeps the date
+# of its run.  Writes these files, the charts in docs/images and what is between
+# the marks of docs/benchmarks.md.  With --check it writes nothing, and fails if
+# they differ from figures.json and growth.json.
 
 use strict;
 use warnings;
 
-use Bench::Chart qw(chart);
-use Bench::Report qw(summary appendix record);
+use Bench::Chart qw(chart growth_chart);
+use Bench::Growth qw(growth_table growth_days merge_growth growth_record);
+use Bench::Questions qw(figures);
+use Bench::Report qw(overview summary appendix days merge record);
 use JSON::PP;
 
 use constant {
 	FIGURES => 'test/bench/figures.json',
+	GROWTH => 'test/bench/growth.json',
 	CHART => 'docs/images/questions.svg',
+	GROWTH_CHART => 'docs/images/growth.svg',
 	PAGE => 'docs/benchmarks.md' };
 
 sub slurp
@@ -46,17 +52,35 @@ sub replace
 	return $page;
 }
 
-my ($path) = @ARGV or die "usage: publish.pl FILE | --check\n";
-my $is_check = $path eq '--check';
-my $run = decode_json(slurp($is_check ? FIGURES : $path));
-my @figures = @{ $run->{figures} };
-my $page = replace(slurp(PAGE), 'summary', summary(@figures));
-my %texts = (FIGURES, record($run), CHART, chart(@figures),
-	PAGE, replace($page, 'appendix', appendix(@figures)));
+# All that is written, by file
+sub texts
+{
+	my ($kept, $growth) = @_;
+	my @figures = @{ $kept->{figures} };
+	my %parts = (days => days($kept), overview => overview(@figures),
+		summary => summary(@figures), appendix => appendix(@figures),
+		growth => growth_table(@$growth), 'growth days' => growth_days(@$growth));
+	my $page = slurp(PAGE);
+
+	$page = replace($page, $_, $parts{$_}) foreach sort keys %parts;
+	return (FIGURES, record($kept), GROWTH, growth_record(@$growth),
+		CHART, chart(@figures), GROWTH_CHART, growth_chart(@$growth), PAGE, $page);
+}
+
+my @paths = @ARGV or die "usage: publish.pl FILE... | --check\n";
+my $is_check = $paths[0] eq '--check';
+my ($kept, $growth) = map { decode_json(slurp($_)) } FIGURES, GROWTH;
+foreach my $run (map { decode_json(slurp($_)) } $is_check ? () : @paths)
+{
+	$kept = merge($kept, $run, figures('.', '')) if $run->{figures};
+	$growth = [ merge_growth($growth, $run->{sizes}) ] if $run->{sizes};
+}
+# what is shown is what is kept, whose numbers have four digits
+my %texts = texts(map { decode_json($_) } record($kept), growth_record(@$growth));
 
 foreach my $file (sort keys %texts)
 {
 	write_file($file, $texts{$file}) unless $is_check;
-	die "$file differs from " . FIGURES . ": run test/bench/run publish\n"
+	die "$file differs from " . FIGURES . ' or ' . GROWTH . ": run test/bench/run publish\n"
 	  if slurp($file) ne $texts{$file};
 }

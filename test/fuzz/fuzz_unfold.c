@@ -268,7 +268,7 @@ check_projected(MtsUnfold *unfold, const TestTable *table, const uint8_t *doc,
 		needed[i] =
 			table->layout.time_kind == MTS_TIME_POINT || random_below(2);
 	is_narrow = mts_projection_build(&table->layout, needed, unfold->ranges,
-									 random_below(4) > 0, &projection);
+									 NULL, random_below(4) > 0, &projection);
 	if (!is_narrow || mts_layout_is_aligned(&table->layout, unfold->start))
 	{
 		mongo_project(&whole, &projection, &out);

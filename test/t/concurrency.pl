@@ -50,6 +50,12 @@ sub make_tables
 			v  float8 OPTIONS (field 'points[].v', sum_field 'total',
 				min_field 'lo', max_field 'hi')
 		) SERVER $server OPTIONS ($times, count_field 'n');
+		CREATE FOREIGN TABLE limited (
+			ts timestamptz OPTIONS (field 'points[].t'),
+			k  text,
+			v  float8 OPTIONS (field 'points[].v', sum_field 'total')
+		) SERVER $server OPTIONS ($times, count_field 'n',
+			bucket_max_points '7');
 		CREATE FOREIGN TABLE counted (
 			ts timestamptz OPTIONS (field 'm'),
 			k  text,
@@ -84,12 +90,15 @@ sub make_tables
 			SERVER $server OPTIONS (collection 'slots');
 		CREATE FOREIGN TABLE pushed_documents ($document, lo float8, hi float8)
 			SERVER $server OPTIONS (collection 'pushed');
+		CREATE FOREIGN TABLE limited_documents ($document,
+				stored jsonb OPTIONS (field 'points'))
+			SERVER $server OPTIONS (collection 'limited');
 		CREATE FOREIGN TABLE counted_documents ($document)
 			SERVER $server OPTIONS (collection 'counted');
 		CREATE FOREIGN TABLE once_documents ($document)
 			SERVER $server OPTIONS (collection 'once');
 		SELECT mongo_ts_create_index(name::regclass)
-			FROM unnest(ARRAY['slots', 'pushed', 'counted', 'once', 'owned']) name;
+			FROM unnest(ARRAY['slots', 'pushed', 'limited', 'counted', 'once', 'owned']) name;
 END
 	return;
 }
@@ -126,6 +135,25 @@ END
 END
 	like($found, qr/^(\d+) for \1 buckets$/,
 		"$name: each bucket is one document with true totals");
+	return;
+}
+
+# Check that buckets with a limit do not exceed it, and have true totals.
+sub check_limited
+{
+	my ($wanted) = @_;
+
+	is($node->safe_psql('postgres', <<"END"), 't|t|t', 'limited: no bucket has too many points');
+		SELECT max(n) <= 7,
+			bool_and(n = jsonb_array_length(stored) AND total = o.sum),
+			sum(n) = (SELECT count(*) FROM ($wanted) w)
+		FROM mongo.limited_documents, LATERAL (
+			SELECT sum((p->>'v')::float8) FROM jsonb_array_elements(stored) p) o;
+END
+	is($node->safe_psql('postgres', <<"END"), '', 'limited: each point is there once');
+		(TABLE mongo.limited EXCEPT ALL $wanted)
+		UNION ALL ($wanted EXCEPT ALL TABLE mongo.limited) LIMIT 1;
+END
 	return;
 }
 
@@ -205,6 +233,13 @@ sub write_at_once
 			  . loop($table, points($others, $_)) } 0 .. SESSIONS - 1);
 		check_table($table, points($all), $table);
 	}
+
+	# each statement of all sessions fills buckets of the same minute
+	at_once('mongo.limited', \@sessions, map { my $session = $_;
+		join ";\n", bulk('mongo.limited', $session, points($first, $session)),
+		  map { bulk('mongo.limited', $session, points("$_, $_", $session)) }
+		  BUCKETS .. BUCKETS + 4 } 0 .. SESSIONS - 1);
+	check_limited(points($all));
 
 	# all sessions increment the same slots by their number
 	my $counts = 'SELECT ts, k, %s AS v FROM (' . points($others) . ') p';

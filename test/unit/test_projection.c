@@ -56,7 +56,7 @@ check_bucket(MtsUnfold *unfold, const Bucket *bucket, const MtsRanges *ranges)
 	for (int i = 0; i < TABLE_COLUMNS; i++)
 		needed[i] = layout->time_kind != MTS_TIME_SLOTS || random_below(2);
 	is_narrow =
-		mts_projection_build(layout, needed, ranges, narrow, &projection);
+		mts_projection_build(layout, needed, ranges, NULL, narrow, &projection);
 	if (is_narrow && !narrow)
 		tap_fault("%s: narrow unasked", bucket->table->spec->name);
 	if (has_collision(&projection))
@@ -129,7 +129,8 @@ is_projection(int i, MtsTime from, MtsTime to, bool narrow, const char *want,
 	bson_t projection = BSON_INITIALIZER;
 
 	table_open(i, &table);
-	mts_projection_build(&table.layout, needed, &ranges, narrow, &projection);
+	mts_projection_build(&table.layout, needed, &ranges, NULL, narrow,
+						 &projection);
 	is_text(shell_print_quoted(&projection, MTS_PRINT_SHELL), want, name);
 	bson_destroy(&projection);
 }
@@ -200,6 +201,75 @@ test_shape(void)
 		"slots in the document itself, which is projected as a whole");
 }
 
+static void
+is_key_projection(const char *path, const char *span, const char *keys,
+				  bool narrow, const char *want, const char *name)
+{
+	TestSpec spec = {"keys",
+					 {{"t", NULL, MTS_ROLE_TIME, NULL, NULL},
+					  {"s", NULL, MTS_ROLE_SLOT, NULL, NULL},
+					  {"v", path, MTS_ROLE_VALUE, NULL, NULL}},
+					 .span = span};
+	TestTable table;
+	MtsError error;
+	MtsTime t = table_time(2013, 10, 10, 23, 7, 58);
+	MtsRange items[] = {{narrow ? t : MTS_TIME_MIN,
+						 narrow ? t + 2 * MTS_SECOND : MTS_TIME_MAX}};
+	MtsRanges ranges = {1, items};
+	bool needed[TABLE_COLUMNS] = {true, true, true};
+	bson_t projection = BSON_INITIALIZER;
+	bson_t *array = bson_new_from_json((const uint8_t *) keys, -1, NULL);
+	MtsSlotTexts texts = {{0}};
+
+	ok(table_declare(&spec, &table, &error), "keys are declared");
+	texts.keys[table.layout.columns[1].slot] = array;
+	mts_projection_build(&table.layout, needed, &ranges, &texts,
+						 MTS_PROJECT_SLOTS, &projection);
+	is_text(shell_print_quoted(&projection, MTS_PRINT_SHELL), want, name);
+	bson_destroy(&projection);
+	bson_destroy(array);
+}
+
+/* The wanted keys of {column} slots */
+static void
+test_keys(void)
+{
+	is_key_projection("v.{s}", "1 minute", "[\"a\", \"500\"]", false,
+					  "{\"v.a\": 1, \"v.500\": 1, t: 1}", "two keys");
+	is_key_projection("v.w.{s}.x.{second}", "1 minute", "[\"a\"]", false,
+					  "{\"v.w.a.x\": 1, t: 1}", "all seconds below a key");
+	is_key_projection("v.w.{s}.x.{second}", "1 minute", "[\"a\", \"b\"]",
+					  true,
+					  "{\"v.w.a.x.58\": 1, \"v.w.a.x.59\": 1, "
+					  "\"v.w.b.x.58\": 1, \"v.w.b.x.59\": 1, t: 1}",
+					  "seconds below two keys");
+	is_key_projection("v.{second}.{s}", "1 minute", "[\"a\", \"b\"]", true,
+					  "{\"v.58.a\": 1, \"v.58.b\": 1, \"v.59.a\": 1, "
+					  "\"v.59.b\": 1, t: 1}",
+					  "keys below two seconds");
+	is_key_projection("v.{20 second:1}.x.{s}", "1 minute", "[\"a\"]", false,
+					  "{\"v.1.x.a\": 1, \"v.2.x.a\": 1, \"v.3.x.a\": 1, "
+					  "\"v.4.x.a\": 1, t: 1}",
+					  "keys below all units");
+	is_key_projection("v.{minute}.{second}.{s}", "1 hour", "[\"a\"]", true,
+					  "{\"v.7.58.a\": 1, \"v.7.59.a\": 1, t: 1}",
+					  "keys below two of two levels");
+	is_key_projection("v.{minute}.{second}.{s}", "1 hour", "[\"a\"]", false,
+					  "{v: 1, t: 1}", "keys below too many units");
+	is_key_projection("v.{second}.{s}", "1 minute",
+					  "[\"1\", \"2\", \"3\", \"4\", \"5\", \"6\", "
+					  "\"7\", \"8\", \"9\"]",
+					  false, "{v: 1, t: 1}", "too many keys below units");
+	is_key_projection("v.{s}", "1 minute", "[\"a\", \"b.c\"]", false,
+					  "{v: 1, t: 1}", "a key with a period");
+	is_key_projection("v.{s}", "1 minute", "[\"$a\"]", false,
+					  "{v: 1, t: 1}", "a key that begins with a dollar sign");
+	is_key_projection("v.{s}", "1 minute", "[\"\"]", false, "{v: 1, t: 1}",
+					  "an empty key");
+	is_key_projection("_id.v.{s}", "1 minute", "[\"a\"]", false,
+					  "{_id: 1, t: 1}", "keys in the _id");
+}
+
 /* The slots of many columns become a projection in a short time. */
 static void
 test_many_slots(void)
@@ -226,7 +296,7 @@ test_many_slots(void)
 	{
 		bson_t projection = BSON_INITIALIZER;
 
-		mts_projection_build(&table.layout, needed, &ranges, true,
+		mts_projection_build(&table.layout, needed, &ranges, NULL, true,
 							 &projection);
 		n = (int) bson_count_keys(&projection);
 		bson_destroy(&projection);
@@ -248,6 +318,7 @@ main(void)
 		test_table(&table);
 	}
 	test_shape();
+	test_keys();
 	test_many_slots();
 	return tap_done();
 }

@@ -408,7 +408,7 @@ project(const Bucket *bucket, const MtsRanges *ranges, bson_t *doc)
 	const MtsLayout *layout = &bucket->table->layout;
 	bool needed[TABLE_COLUMNS] = {true, true, true};
 	bson_t projection = BSON_INITIALIZER;
-	bool is_narrow = mts_projection_build(layout, needed, ranges,
+	bool is_narrow = mts_projection_build(layout, needed, ranges, NULL,
 										  MTS_PROJECT_SLOTS, &projection);
 
 	if (is_narrow && !mts_layout_is_aligned(layout, bucket->start))

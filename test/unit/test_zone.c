@@ -134,7 +134,7 @@ check_points(const Bucket *bucket, const MtsRanges *ranges)
 	MtsArena *arena = mts_arena_new(realloc, free);
 	MtsUnfold unfold;
 
-	if (mts_projection_build(layout, needed, ranges, MTS_PROJECT_SLOTS,
+	if (mts_projection_build(layout, needed, ranges, NULL, MTS_PROJECT_SLOTS,
 							 &projection) &&
 		mts_clock_floor(&layout->clock, bucket->start, layout->span) !=
 			bucket->start)

@@ -1024,6 +1024,39 @@ mts_batch_select(MtsBatch *batch, const bool *wanted)
 	batch->n = n;
 }
 
+/*
+ * mts_batch_keep
+ *		Keep n points of a batch that is not sorted: those with these numbers,
+ *		which ascend.
+ */
+void
+mts_batch_keep(MtsBatch *batch, const int *points, int n)
+{
+	for (int c = 0; c < batch->nwords; c++)
+	{
+		MtsWords *words = &batch->words[batch->columns[c]];
+
+		for (int i = 0; i < n; i++)
+		{
+			words->words[i] = words->words[points[i]];
+			words->missing[i] = words->missing[points[i]];
+		}
+		words->n = n;
+	}
+	for (int i = 0; i < batch->nseries; i++)
+		batch->series[i].n = 0;
+	for (int i = 0; i < n; i++)
+	{
+		batch->times[i] = batch->times[points[i]];
+		if (batch->nkeys > 0)
+		{
+			batch->series_of[i] = batch->series_of[points[i]];
+			batch->series[batch->series_of[i]].n++;
+		}
+	}
+	batch->n = n;
+}
+
 /* Remove the points whose times are not wanted. */
 static void
 trim(MtsBatch *batch, const MtsUnfold *unfold)

@@ -88,6 +88,7 @@ extern bool mts_batch_append(MtsBatch *batch, MtsUnfold *unfold,
 							 const uint8_t *document, size_t size);
 extern void mts_batch_remove_last(MtsBatch *batch);
 extern void mts_batch_select(MtsBatch *batch, const bool *wanted);
+extern void mts_batch_keep(MtsBatch *batch, const int *points, int n);
 extern void mts_batch_sort(MtsBatch *batch);
 extern const MtsElement *mts_batch_key(const MtsBatch *batch, int series,
 									   int column);

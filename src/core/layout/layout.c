@@ -728,9 +728,12 @@ mts_layout_slot_index_in(const MtsLayout *layout, const MtsSlotClock *slots,
 
 /* ---- Numbers of slots -------------------------------------------------- */
 
-/* An upper bound of the number of keys of a level */
-static int64_t
-radix(const MtsLayout *layout, int i)
+/*
+ * mts_layout_max_keys
+ *		An upper bound of the number of keys of a level, from its first one.
+ */
+int64_t
+mts_layout_max_keys(const MtsLayout *layout, int i)
 {
 	const MtsStep *level = layout->slots[i];
 	MtsSpan enclosing = layout->span;
@@ -763,7 +766,7 @@ mts_layout_slots_are_numbered(const MtsLayout *layout)
 	int64_t n = 1;
 
 	for (int i = 0; i < layout->nslots; i++)
-		if (__builtin_mul_overflow(n, radix(layout, i), &n) ||
+		if (__builtin_mul_overflow(n, mts_layout_max_keys(layout, i), &n) ||
 			n > INT64_MAX / 2)
 			return false;
 	return true;
@@ -785,7 +788,7 @@ mts_layout_slot_number(const MtsLayout *layout, const int64_t *keys)
 		const MtsStep *level = layout->slots[i];
 
 		if (level->kind != MTS_STEP_COLUMN_KEY)
-			n = n * radix(layout, i) + keys[i] - level->base;
+			n = n * mts_layout_max_keys(layout, i) + keys[i] - level->base;
 	}
 	return n;
 }

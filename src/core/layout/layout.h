@@ -150,6 +150,7 @@ extern bool mts_layout_slot_index(const MtsLayout *layout, MtsTime start,
 extern bool mts_layout_slot_index_in(const MtsLayout *layout,
 									 const MtsSlotClock *slots, MtsTime t,
 									 int64_t *keys, MtsTime *slot_time);
+extern int64_t mts_layout_max_keys(const MtsLayout *layout, int i);
 extern bool mts_layout_slots_are_numbered(const MtsLayout *layout);
 extern int64_t mts_layout_slot_number(const MtsLayout *layout,
 									  const int64_t *keys);

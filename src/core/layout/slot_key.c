@@ -230,3 +230,14 @@ mts_slot_key_is_addressable(const MtsStep *step)
 		return true;
 	return literal[0] != '$' && !memchr(literal, '.', step->len);
 }
+
+/*
+ * mts_slot_key_text_is_addressable
+ *		Tell whether a MongoDB query can address a key of a {column} slot in a
+ *		dotted path.
+ */
+bool
+mts_slot_key_text_is_addressable(const char *text)
+{
+	return text[0] != '\0' && text[0] != '$' && !strchr(text, '.');
+}

@@ -9,9 +9,14 @@
  */
 #include "core/query/filter.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/bson/template.h"
+#include "core/layout/slot_key.h"
+
+/* The most keys of a slot that a filter asks for */
+#define MAX_SLOT_KEYS 16
 
 /* The most texts of times that a filter enumerates */
 #define MAX_TEXTS 1000
@@ -576,6 +581,63 @@ append_bounded(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 	bson_destroy(&none);
 }
 
+/* Append terms for the keys below a field; false if it has no such path. */
+static bool
+append_keys(const char *field, const bson_t *texts, bson_t *any)
+{
+	char path[MTS_MAX_DOTTED];
+	bson_iter_t iter;
+
+	bson_iter_init(&iter, texts);
+	while (bson_iter_next(&iter))
+	{
+		const char *text = bson_iter_utf8(&iter, NULL);
+		int len = snprintf(path, sizeof(path), "%s.%s", field, text);
+
+		if (!mts_slot_key_text_is_addressable(text) ||
+			len >= (int) sizeof(path))
+			return false;
+		mts_template_push(any, "{%s: {$exists: true}}", path);
+	}
+	return true;
+}
+
+/*
+ * Append a term that excludes the buckets without a key of the outermost slot,
+ * where all points are in one container.  It does not exclude invalid buckets,
+ * whose container is not a subdocument, or is in an array.
+ */
+static void
+append_slot(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
+{
+	const MtsPath *path = layout->containers[0].path;
+	int names = mts_path_addressable_steps(path);
+	bson_t any = BSON_INITIALIZER;
+	char field[MTS_MAX_PATH];
+	bool can_select;
+
+	mts_path_dotted(path->steps, names, field, sizeof(field));
+	can_select = layout->ncontainers == 1 && cond->column->slot == 0 &&
+				 names > 0 && !mts_path_is_in_id(path) &&
+				 path->steps[names].kind == MTS_STEP_COLUMN_KEY &&
+				 bson_count_keys(cond->texts) <= MAX_SLOT_KEYS &&
+				 append_keys(field, cond->texts, &any);
+	for (int n = 1; n <= names && can_select; n++)
+	{
+		/* $not compares an array by its elements */
+		mts_path_dotted(path->steps, n, field, sizeof(field));
+		mts_template_push(&any, "{%s: {$type: 'array'}}", field);
+	}
+	if (can_select)
+	{
+		mts_template_push(
+			&any, "{%s: {$exists: true, $not: {$type: ['object', 'null']}}}",
+			field);
+		mts_template_push(terms, "{$or: %a}", &any);
+	}
+	bson_destroy(&any);
+}
+
 /*
  * Append the terms of a condition to an array, as a conjunction.  False if no
  * bucket can match; the array is not valid then.
@@ -603,6 +665,9 @@ append_cond(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 			return true;
 		case MTS_FILTER_BOUNDED:
 			append_bounded(layout, cond, terms);
+			return true;
+		case MTS_FILTER_SLOT:
+			append_slot(layout, cond, terms);
 			return true;
 		default:
 			return append_ranges(layout, cond, terms);

@@ -19,6 +19,7 @@ typedef enum MtsFilterKind
 	MTS_FILTER_FIELD,      /* operators on a field of the bucket */
 	MTS_FILTER_BOUNDED,    /* a comparison of a value, whose bounds are fields
 							* of the bucket */
+	MTS_FILTER_SLOT,       /* the keys of a {column} slot */
 	MTS_FILTER_TIME_FIELD, /* ranges of a field of the bucket */
 	MTS_FILTER_TIME        /* ranges of the time of the points */
 } MtsFilterKind;
@@ -29,8 +30,9 @@ typedef struct MtsFilter
 	MtsFilterKind kind;
 	int nargs; /* of AND and OR */
 	struct MtsFilter **args;
-	const MtsColumn *column; /* of FIELD, BOUNDED and TIME_FIELD */
+	const MtsColumn *column; /* of FIELD, BOUNDED, SLOT and TIME_FIELD */
 	const bson_t *ops;       /* of FIELD: {"$gte": value, ..} */
+	const bson_t *texts;     /* of SLOT: an array of the keys */
 	const char *op;          /* of BOUNDED: "$lt", "$lte", "$eq", .. */
 	const char *type;  /* of BOUNDED: what $type calls the bounds' type */
 	bson_value_t low;  /* The column is compared with a value from low */

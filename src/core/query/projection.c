@@ -61,54 +61,153 @@ divides_calendar(MtsSpan span)
 	return span.usecs > 0 && MTS_DAY % span.usecs == 0;
 }
 
+/* The slots of a container whose paths are added */
+typedef struct Slots
+{
+	bson_t *projection;
+	const MtsLayout *layout;
+	const MtsContainer *container;
+	const int64_t *from;       /* keys of the first wanted slot; or NULL */
+	const int64_t *to;         /* those of the last one */
+	const MtsSlotTexts *texts; /* the wanted keys of {column} slots; or NULL */
+	int n;                     /* paths that have been added */
+	char path[MTS_MAX_DOTTED];
+} Slots;
+
+static bool add_below(Slots *slots, int step, int slot, bool is_one,
+					  size_t len);
+
+/* Append a step to the path; returns its length, or 0 if it is too long. */
+static size_t
+append_step(Slots *slots, size_t len, const char *text)
+{
+	int n = snprintf(slots->path + len, sizeof(slots->path) - len, "%s%s",
+					 len > 0 ? "." : "", text);
+
+	return len + n < sizeof(slots->path) ? len + n : 0;
+}
+
+/* Tell whether a {column} slot at or below a level has known keys. */
+static bool
+has_texts(const Slots *slots, int slot)
+{
+	for (; slots->texts && slot < slots->layout->nslots; slot++)
+		if (slots->texts->keys[slot])
+			return true;
+	return false;
+}
+
+/* Add the paths below each wanted key of a {column} slot. */
+static bool
+add_texts(Slots *slots, int step, int slot, bool is_one, size_t len)
+{
+	bson_iter_t iter;
+
+	bson_iter_init(&iter, slots->texts->keys[slot]);
+	while (bson_iter_next(&iter))
+	{
+		const char *text = bson_iter_utf8(&iter, NULL);
+		size_t end = mts_slot_key_text_is_addressable(text)
+						 ? append_step(slots, len, text)
+						 : 0;
+
+		if (end == 0 || !add_below(slots, step + 1, slot + 1, is_one, end))
+			return false;
+	}
+	return true;
+}
+
 /*
- * Add the paths of a container's slots from one set of keys to another.  The
- * paths include the slots of the levels on which both have the same key, and
- * of the first level on which they differ.  False if there are too many.
+ * Add the paths below each wanted key of a slot that counts units.  Below
+ * several keys, and without a range of times, all keys are wanted that a
+ * bucket of the layout can have, wherever it begins.
  */
 static bool
-add_slots(bson_t *projection, const MtsContainer *container,
-		  const int64_t *from, const int64_t *to)
+add_units(Slots *slots, int step, int slot, bool is_one, size_t len)
 {
-	char path[MTS_MAX_PATH + MTS_MAX_KEY];
-	char buffer[MTS_MAX_KEY];
-	const char *text;
-	size_t len = 0;
-	int slot = 0;
+	const MtsStep *unit = &slots->container->path->steps[step];
+	int64_t from = unit->base;
+	int64_t to = from + mts_layout_max_keys(slots->layout, slot) - 1;
 
-	for (int i = 0; i < container->nsteps; i++)
+	if (is_one && slots->from)
 	{
-		const MtsStep *step = &container->path->steps[i];
-		const char *period = len > 0 ? "." : "";
-
-		if (len >= MTS_MAX_PATH)
-			return false;
-		if (mts_path_step_is_addressable(step))
-			len += snprintf(path + len, sizeof(path) - len, "%s%s", period,
-							step->name);
-		else if (!mts_slot_key_is_addressable(step))
-			break;
-		else if (from[slot] == to[slot])
-		{
-			(void) mts_slot_key_text(step, from[slot++], buffer, &text);
-			len +=
-				snprintf(path + len, sizeof(path) - len, "%s%s", period, text);
-		}
-		else
-		{
-			if (to[slot] - from[slot] >= MAX_SLOTS_PROJECTED)
-				return false;
-			for (int64_t key = from[slot]; key <= to[slot]; key++)
-			{
-				(void) mts_slot_key_text(step, key, buffer, &text);
-				snprintf(path + len, sizeof(path) - len, "%s%s", period, text);
-				add_path(projection, path);
-			}
-			return true;
-		}
+		from = slots->from[slot];
+		to = slots->to[slot];
 	}
-	add_path(projection, path);
+	if (to - from >= MAX_SLOTS_PROJECTED)
+		return false;
+	for (int64_t key = from; key <= to; key++)
+	{
+		char buffer[MTS_MAX_KEY];
+		const char *text;
+		size_t end;
+
+		(void) mts_slot_key_text(unit, key, buffer, &text);
+		end = append_step(slots, len, text);
+		if (end == 0 ||
+			!add_below(slots, step + 1, slot + 1, is_one && from == to, end))
+			return false;
+	}
 	return true;
+}
+
+/*
+ * Add the paths of the wanted slots below a path of so many bytes.
+ *
+ * is_one tells that the levels above have one wanted key each, or are {column}
+ * slots.  The paths end before the first level on which all keys are wanted.
+ * False if there are too many paths.
+ */
+static bool
+add_below(Slots *slots, int step, int slot, bool is_one, size_t len)
+{
+	const MtsContainer *container = slots->container;
+	size_t end = len;
+
+	for (; step < container->nsteps; step++)
+	{
+		const MtsStep *next = &container->path->steps[step];
+
+		if (mts_path_step_is_addressable(next))
+		{
+			end = append_step(slots, end, next->name);
+			if (end == 0)
+				return false;
+			continue;
+		}
+		if (slots->texts && next->kind == MTS_STEP_COLUMN_KEY &&
+			slots->texts->keys[slot])
+			return add_texts(slots, step, slot, is_one, end);
+		if (mts_slot_key_is_addressable(next) &&
+			((is_one && slots->from) || has_texts(slots, slot + 1)))
+			return add_units(slots, step, slot, is_one, end);
+		break;
+	}
+	if (slots->n++ == MAX_SLOTS_PROJECTED)
+		return false;
+	slots->path[is_one ? end : len] = '\0';
+	add_path(slots->projection, slots->path);
+	return true;
+}
+
+/*
+ * Add the paths of a container's slots from one set of keys to another, or of
+ * all units, and with the wanted keys of {column} slots, unless there are too
+ * many of these.
+ */
+static bool
+add_slots(const MtsLayout *layout, const MtsContainer *container,
+		  const int64_t *from, const int64_t *to, const MtsSlotTexts *texts,
+		  bson_t *projection)
+{
+	Slots slots = {.projection = projection,
+				   .layout = layout,
+				   .container = container,
+				   .from = from,
+				   .to = to,
+				   .texts = texts};
+
+	return add_below(&slots, 0, 0, true, 0);
 }
 
 /*
@@ -157,13 +256,14 @@ add_times(const MtsLayout *layout, MtsRange range, bson_t *projection)
 	return true;
 }
 
-/* Tell whether a query can address the slots of a container. */
+/* Tell whether a query can address wanted slots of a container. */
 static bool
-has_addressable_slots(const MtsContainer *container)
+has_addressable_slots(const MtsContainer *container, const MtsSlotTexts *texts)
 {
 	int n = mts_path_addressable_steps(container->path);
 
-	return n > 0 && mts_slot_key_is_addressable(&container->path->steps[n]);
+	return n > 0 && (mts_slot_key_is_addressable(&container->path->steps[n]) ||
+					 (texts && texts->keys[0]));
 }
 
 /*
@@ -192,7 +292,8 @@ is_far_from_changes(const MtsLayout *layout, MtsRange range)
  * bucket has half its span or more in the range.
  */
 static bool
-add_narrow(const MtsLayout *layout, MtsRange range, bson_t *projection)
+add_narrow(const MtsLayout *layout, MtsRange range, const MtsSlotTexts *texts,
+		   bson_t *projection)
 {
 	const MtsClock *clock = &layout->clock;
 	MtsTime start, end;
@@ -205,7 +306,7 @@ add_narrow(const MtsLayout *layout, MtsRange range, bson_t *projection)
 		range.to == MTS_TIME_MAX || !is_far_from_changes(layout, range))
 		return false;
 	for (int i = 0; i < layout->ncontainers; i++)
-		if (!has_addressable_slots(&layout->containers[i]))
+		if (!has_addressable_slots(&layout->containers[i], texts))
 			return false;
 	for (start = mts_clock_floor(clock, range.from, layout->span);
 		 start < range.to; start = end)
@@ -224,7 +325,8 @@ add_narrow(const MtsLayout *layout, MtsRange range, bson_t *projection)
 			!mts_layout_slot_index(layout, start, to - 1, last, &exact))
 			return false;
 		for (int i = 0; i < layout->ncontainers; i++)
-			if (!add_slots(projection, &layout->containers[i], first, last))
+			if (!add_slots(layout, &layout->containers[i], first, last, texts,
+						   projection))
 				return false;
 	}
 	return true;
@@ -366,40 +468,79 @@ drop_nested(bson_t *projection)
 /* ---- Projections -------------------------------------------------------- */
 
 /*
- * mts_projection_build
- *		Build the projection for the needed columns.
- *
- * *projection is initialized and empty; it stays empty if whole documents are
- * required.  Returns true if only the slots that the ranges can touch in
- * aligned buckets are projected, which scope must allow.  The caller must
- * then read a bucket that is not aligned again, whole.
+ * Add the slots with the wanted keys of {column} slots; false, with an invalid
+ * projection, if none are known.  They are of one container: a bucket may lack
+ * one of several containers, and would be read again for it.
  */
-bool
-mts_projection_build(const MtsLayout *layout, const bool *needed,
-					 const MtsRanges *ranges, MtsProjectionScope scope,
-					 bson_t *projection)
+static bool
+add_keys(const MtsLayout *layout, const MtsSlotTexts *texts,
+		 bson_t *projection)
 {
-	bool slots_projected = false;
+	const MtsContainer *container = layout->containers;
+	bool has_keys = false;
 
-	if (scope == MTS_PROJECT_SLOTS && layout->ncontainers > 0 && ranges->n > 0)
+	for (int i = 0; texts && i < layout->nslots; i++)
+		has_keys |= texts->keys[i] != NULL;
+	return has_keys && layout->ncontainers == 1 &&
+		   mts_path_addressable_steps(container->path) > 0 &&
+		   !mts_path_is_in_id(container->path) &&
+		   add_slots(layout, container, NULL, NULL, texts, projection);
+}
+
+/* Add the wanted slots, or nothing if all are. */
+static MtsProjected
+add_wanted(const MtsLayout *layout, const MtsRanges *ranges,
+		   const MtsSlotTexts *texts, bson_t *projection)
+{
+	if (layout->ncontainers != 1)
+		texts = NULL;
+	if (layout->ncontainers > 0 && ranges->n > 0)
 	{
 		MtsRange hull = {ranges->items[0].from,
 						 ranges->items[ranges->n - 1].to};
 
-		slots_projected = add_narrow(layout, hull, projection);
-		if (!slots_projected)
-			bson_reinit(projection);
+		if (add_narrow(layout, hull, texts, projection))
+			return MTS_PROJECTED_TIMES;
+		bson_reinit(projection);
+		if (texts && add_narrow(layout, hull, NULL, projection))
+			return MTS_PROJECTED_TIMES;
+		bson_reinit(projection);
+		if (add_keys(layout, texts, projection))
+			return MTS_PROJECTED_KEYS;
+		bson_reinit(projection);
 	}
-	if (!(slots_projected || add_containers(layout, needed, projection)) ||
+	return MTS_PROJECTED_ALL;
+}
+
+/*
+ * mts_projection_build
+ *		Build the projection for the needed columns.
+ *
+ * *projection is initialized and empty; it stays empty if whole documents are
+ * required.  texts are the wanted keys of {column} slots; NULL for any.
+ * Slots are left out only if the scope allows that.  The result tells what the
+ * caller must then read again, whole: see MtsProjected.
+ */
+MtsProjected
+mts_projection_build(const MtsLayout *layout, const bool *needed,
+					 const MtsRanges *ranges, const MtsSlotTexts *texts,
+					 MtsProjectionScope scope, bson_t *projection)
+{
+	MtsProjected result = MTS_PROJECTED_ALL;
+
+	if (scope == MTS_PROJECT_SLOTS)
+		result = add_wanted(layout, ranges, texts, projection);
+	if ((result == MTS_PROJECTED_ALL &&
+		 !add_containers(layout, needed, projection)) ||
 		!add_bucket_fields(layout, needed, ranges, projection))
 	{
 		bson_reinit(projection);
-		return false;
+		return MTS_PROJECTED_ALL;
 	}
 	if (bson_empty(projection))
 		bson_append_int32(projection, "_id", -1, 1);
 	drop_nested(projection);
-	return slots_projected;
+	return result;
 }
 
 /*

@@ -36,15 +36,15 @@ append_fields(const MtsFieldValue *fields, int n, const MtsFieldValue *prefix,
 
 		if (depth > 0 && !mts_change_share(field, prefix, depth - 1))
 			continue;
-		for (int j = 0; j < i; j++)
-			is_first &= !mts_change_share(field, &fields[j], depth);
-		if (!is_first)
-			continue;
 		if (field->nsteps == depth + 1)
 		{
 			bson_append_value(doc, step->name, (int) step->len, field->value);
 			continue;
 		}
+		for (int j = 0; j < i; j++)
+			is_first &= !mts_change_share(field, &fields[j], depth);
+		if (!is_first)
+			continue;
 		bson_append_document_begin(doc, step->name, (int) step->len, &child);
 		append_fields(fields, n, field, depth + 1, &child);
 		bson_append_document_end(doc, &child);

@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "core/bson/builder.h"
 #include "core/update/arrays.h"
 #include "core/update/preaggregate.h"
 #include "core/update/update.h"
@@ -25,49 +26,135 @@
  */
 #define MAX_ELEMENTS 16
 
-/* The content of a container in a new bucket */
+/* The columns of a container, as a point has them in its slot */
+typedef struct Slot
+{
+	bool is_simple; /* a value, or a document of values without subdocuments */
+	bool is_value;
+	int n;
+	struct
+	{
+		const MtsColumn *column;
+		const MtsStep *name; /* in the document */
+	} fields[MTS_MAX_FIELDS];
+} Slot;
+
+/* The points of a container in a new bucket */
+typedef struct Points
+{
+	const MtsLayout *layout;
+	int container;
+	const Slot *slot;
+	const MtsChange **changes; /* sorted by slot */
+	MtsTime start;             /* of the bucket */
+	MtsChange empty_slot;      /* values of an empty slot */
+	int64_t room;              /* elements of arrays that may still follow */
+	bool failed;               /* only an update can store a point */
+	MtsBuilder builder;
+} Points;
+
+/* The empty slots of a container in a preallocated bucket */
 typedef struct Tree
 {
 	const MtsLayout *layout;
 	int container;
-	const MtsColumn *only; /* the column that is the whole value in a slot, or
-							* NULL */
-	const MtsChange **changes; /* of the points, sorted by slot; NULL to append
-								* an empty slot under each key that is known */
-	MtsTime start;             /* of the bucket */
-	MtsChange empty_slot;      /* values of an empty slot, and the keys of the
-								* one that is appended */
-	void (*check)(void);       /* raises interrupts; with empty slots only */
-	int64_t room;              /* elements of arrays that may still follow */
-	bool failed;               /* only an update can store a point */
+	MtsTime start;        /* of the bucket */
+	MtsChange empty_slot; /* values of an empty slot, and the keys of the one
+						   * that is appended */
+	void (*check)(void);  /* raises interrupts */
 } Tree;
 
-static void append_steps(Tree *tree, int step, int level, int first, int end,
-						 bson_t *parent, const char *key);
+/* ---- Points ------------------------------------------------------------- */
+
+static void build_steps(Points *points, int step, int level, int first,
+						int end, const char *key, size_t len);
+
+/* Find the columns of a container. */
+static void
+find_slot(const MtsLayout *layout, int container, Slot *slot)
+{
+	slot->is_simple = true;
+	slot->is_value = layout->containers[container].is_value;
+	slot->n = 0;
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsColumn *column = &layout->columns[i];
+		MtsFieldValue tail;
+
+		if (column->container != container)
+			continue;
+		slot->is_simple &=
+			mts_change_tail(layout, column, &tail) == !slot->is_value;
+		slot->fields[slot->n].column = column;
+		slot->fields[slot->n++].name = tail.steps;
+	}
+}
+
+/* Append what a slot holds. */
+static void
+build_slot(Points *points, const MtsChange *change, const char *key,
+		   size_t len)
+{
+	const Slot *slot = points->slot;
+	MtsBuilder *builder = &points->builder;
+	size_t begin;
+
+	if (!slot->is_simple ||
+		(slot->is_value &&
+		 mts_change_value(change, slot->fields[0].column)->value_type ==
+			 BSON_TYPE_EOD))
+	{
+		bson_t element = BSON_INITIALIZER;
+
+		mts_change_element(points->layout, points->container, change, &element,
+						   key);
+		mts_builder_append_elements(builder, &element);
+		bson_destroy(&element);
+		return;
+	}
+	if (slot->is_value)
+	{
+		mts_builder_append(builder, key, len,
+						   mts_change_value(change, slot->fields[0].column));
+		return;
+	}
+	begin = mts_builder_begin(builder, BSON_TYPE_DOCUMENT, key, len);
+	for (int i = 0; i < slot->n; i++)
+	{
+		const MtsStep *name = slot->fields[i].name;
+		const bson_value_t *value =
+			mts_change_value(change, slot->fields[i].column);
+
+		if (value->value_type != BSON_TYPE_EOD)
+			mts_builder_append(builder, name->name, name->len, value);
+	}
+	mts_builder_end(builder, begin);
+}
 
 /* Append the array of a level without points; behind it, an empty element. */
 static void
-append_empty_array(Tree *tree, int level, bson_t *parent, const char *key)
+build_empty_array(Points *points, int level, const char *key, size_t len)
 {
 	int64_t length;
-	bson_t array;
+	size_t begin;
 
-	if (level == tree->layout->nslots)
+	if (level == points->layout->nslots)
 	{
-		mts_change_element(tree->layout, tree->container, &tree->empty_slot,
-						   parent, key);
+		build_slot(points, &points->empty_slot, key, len);
 		return;
 	}
-	length = mts_arrays_empty_length(tree->layout, tree->start, level);
-	bson_append_array_begin(parent, key, -1, &array);
-	for (int64_t i = 0; i < length && tree->room-- > 0; i++)
+	length = mts_arrays_empty_length(points->layout, points->start, level);
+	begin = mts_builder_begin(&points->builder, BSON_TYPE_ARRAY, key, len);
+	for (int64_t i = 0; i < length && points->room-- > 0; i++)
 	{
 		char buffer[MTS_MAX_KEY];
+		const char *index;
+		size_t index_len =
+			mts_slot_key_text(points->layout->slots[level], i, buffer, &index);
 
-		bson_uint32_to_string((uint32_t) i, &key, buffer, sizeof(buffer));
-		append_empty_array(tree, level + 1, &array, key);
+		build_empty_array(points, level + 1, index, index_len);
 	}
-	bson_append_array_end(parent, &array);
+	mts_builder_end(&points->builder, begin);
 }
 
 /*
@@ -76,137 +163,97 @@ append_empty_array(Tree *tree, int level, bson_t *parent, const char *key)
  * other.
  */
 static void
-append_elements(Tree *tree, int step, int level, int first, int end,
-				bson_t *array)
+build_elements(Points *points, int step, int level, int first, int end)
 {
-	const MtsLayout *layout = tree->layout;
+	const MtsLayout *layout = points->layout;
 	bool is_unit = layout->slots[level]->kind == MTS_STEP_UNIT_INDEX;
 	int64_t from, length = end - first;
 
 	if (is_unit &&
-		!mts_layout_keys(layout, tree->start, tree->changes[first]->index,
+		!mts_layout_keys(layout, points->start, points->changes[first]->index,
 						 level, &from, &length))
 		length = 0;
-	for (int64_t i = 0; i < length && tree->room-- > 0; i++)
+	for (int64_t i = 0; i < length && points->room-- > 0; i++)
 	{
 		char buffer[MTS_MAX_KEY];
-		const char *key;
+		const char *index;
+		size_t len =
+			mts_slot_key_text(layout->slots[level], i, buffer, &index);
 		int next = first + !is_unit;
 
-		bson_uint32_to_string((uint32_t) i, &key, buffer, sizeof(buffer));
-		while (is_unit && next < end && tree->changes[next]->index[level] == i)
+		while (is_unit && next < end &&
+			   points->changes[next]->index[level] == i)
 			next++;
 		if (next > first)
-			append_steps(tree, step + 1, level + 1, first, next, array, key);
+			build_steps(points, step + 1, level + 1, first, next, index, len);
 		else
-			append_empty_array(tree, level + 1, array, key);
+			build_empty_array(points, level + 1, index, len);
 		first = next;
 	}
-	tree->failed |= first < end;
-}
-
-/* Append the elements that have been collected from data[4] on. */
-static void
-append_collected(uint8_t *data, size_t len, bson_t *slots)
-{
-	uint32_t size = BSON_UINT32_TO_LE((uint32_t) len + 1);
-	bson_t elements;
-
-	memcpy(data, &size, sizeof(size));
-	data[len] = 0;
-	if (bson_init_static(&elements, data, len + 1))
-		bson_concat(slots, &elements);
-}
-
-/* Tell whether two points have the same key in a level. */
-static bool
-is_same_key(const Tree *tree, int level, int i, int j)
-{
-	const MtsChange *a = tree->changes[i], *b = tree->changes[j];
-
-	return tree->layout->slots[level]->kind == MTS_STEP_COLUMN_KEY
-			   ? strcmp(a->texts[level], b->texts[level]) == 0
-			   : a->index[level] == b->index[level];
-}
-
-/*
- * Append the points from first to end under their keys in the last level of
- * slots, where a number is all that a slot holds.
- *
- * Elements are collected, because libbson takes longer to append an element
- * than all else that is done for it.  Returns the first point that cannot be
- * appended so.
- */
-static int
-append_numbers(const Tree *tree, int level, int first, int end, bson_t *slots)
-{
-	const MtsStep *slot = tree->layout->slots[level];
-	uint8_t data[4096];
-	size_t len = 4;
-	int i;
-
-	for (i = first; i < end; i++)
-	{
-		const MtsChange *change = tree->changes[i];
-		const bson_value_t *value =
-			mts_change_value(change, tree->only);
-		uint64_t bits = BSON_UINT64_TO_LE((uint64_t) value->value.v_int64);
-		char buffer[MTS_MAX_KEY];
-		const char *key = change->texts[level];
-		size_t key_len;
-
-		if (i > first && is_same_key(tree, level, i - 1, i))
-			continue;
-		if (value->value_type != BSON_TYPE_DOUBLE &&
-			value->value_type != BSON_TYPE_INT64)
-			break;
-		if (slot->kind == MTS_STEP_COLUMN_KEY)
-			key_len = strlen(key);
-		else
-			key_len = mts_slot_key_text(slot, change->index[level], buffer,
-										&key);
-		if (key_len > MTS_MAX_SLOT_TEXT)
-			break;
-		if (len + key_len + 2 + sizeof(bits) + 1 > sizeof(data))
-		{
-			append_collected(data, len, slots);
-			len = 4;
-		}
-		data[len++] = (uint8_t) value->value_type;
-		memcpy(data + len, key, key_len + 1);
-		memcpy(data + len + key_len + 1, &bits, sizeof(bits));
-		len += key_len + 1 + sizeof(bits);
-	}
-	if (len > 4)
-		append_collected(data, len, slots);
-	return i;
+	points->failed |= first < end;
 }
 
 /* Append the points from first to end under their keys in a level of slots. */
 static void
-append_points(Tree *tree, int step, int level, int first, int end,
-			  bson_t *slots)
+build_keys(Points *points, int step, int level, int first, int end)
 {
-	bool is_text = tree->layout->slots[level]->kind == MTS_STEP_COLUMN_KEY;
+	bool is_text = points->layout->slots[level]->kind == MTS_STEP_COLUMN_KEY;
 	int next;
 
-	if (tree->only && level + 1 == tree->layout->nslots)
-		first = append_numbers(tree, level, first, end, slots);
 	for (int i = first; i < end; i = next)
 	{
-		const MtsChange *change = tree->changes[i];
+		const MtsChange *change = points->changes[i];
 		char buffer[MTS_MAX_KEY];
 		const char *key = change->texts[level];
+		size_t len;
 
 		for (next = i + 1; next < end; next++)
-			if (!is_same_key(tree, level, i, next))
+			if (is_text ? strcmp(key, points->changes[next]->texts[level]) != 0
+						: points->changes[next]->index[level] !=
+							  change->index[level])
 				break;
-		if (!is_text)
-			(void) mts_slot_key_text(tree->layout->slots[level],
-									 change->index[level], buffer, &key);
-		append_steps(tree, step + 1, level + 1, i, next, slots, key);
+		len = is_text ? strlen(key)
+					  : mts_slot_key_text(points->layout->slots[level],
+										  change->index[level], buffer, &key);
+		build_steps(points, step + 1, level + 1, i, next, key, len);
 	}
 }
+
+/*
+ * Append, under a key, the container from a step on.  The points from first to
+ * end have the same slots above it.
+ */
+static void
+build_steps(Points *points, int step, int level, int first, int end,
+			const char *key, size_t len)
+{
+	const MtsStep *at =
+		&points->layout->containers[points->container].path->steps[step];
+	bool is_array =
+		level < points->layout->nslots && mts_path_step_is_array(at);
+	size_t begin;
+
+	if (level == points->layout->nslots)
+	{
+		build_slot(points, points->changes[first], key, len);
+		return;
+	}
+	begin = mts_builder_begin(&points->builder,
+							  is_array ? BSON_TYPE_ARRAY : BSON_TYPE_DOCUMENT,
+							  key, len);
+	if (!mts_path_step_is_slot(at))
+		build_steps(points, step + 1, level, first, end, at->name, at->len);
+	else if (is_array)
+		build_elements(points, step, level, first, end);
+	else
+		build_keys(points, step, level, first, end);
+	mts_builder_end(&points->builder, begin);
+}
+
+/* ---- Empty slots -------------------------------------------------------- */
+
+static void append_steps(Tree *tree, int step, int level, bson_t *parent,
+						 const char *key);
 
 static bool
 has_missing(const Tree *tree)
@@ -240,20 +287,16 @@ append_empty_slots(Tree *tree, int step, int level, bson_t *slots)
 
 		tree->empty_slot.index[level] = i;
 		(void) mts_slot_key_text(slot, i, buffer, &name);
-		append_steps(tree, step + 1, level + 1, 0, 0, slots, name);
+		append_steps(tree, step + 1, level + 1, slots, name);
 	}
 	if (slot->kind == MTS_STEP_COLUMN_KEY && tree->empty_slot.texts[level])
-		append_steps(tree, step + 1, level + 1, 0, 0, slots,
+		append_steps(tree, step + 1, level + 1, slots,
 					 tree->empty_slot.texts[level]);
 }
 
-/*
- * Append, as key, the container from a step on.  The points from first to end
- * have the same slots above it.
- */
+/* Append, as key, the container from a step on. */
 static void
-append_steps(Tree *tree, int step, int level, int first, int end,
-			 bson_t *parent, const char *key)
+append_steps(Tree *tree, int step, int level, bson_t *parent, const char *key)
 {
 	const MtsLayout *layout = tree->layout;
 	const MtsStep *at = &layout->containers[tree->container].path->steps[step];
@@ -261,10 +304,8 @@ append_steps(Tree *tree, int step, int level, int first, int end,
 
 	if (level == layout->nslots)
 	{
-		mts_change_element(layout, tree->container,
-						   tree->changes ? tree->changes[first]
-										 : &tree->empty_slot,
-						   parent, key);
+		mts_change_element(layout, tree->container, &tree->empty_slot, parent,
+						   key);
 		return;
 	}
 	if (mts_path_step_is_array(at))
@@ -272,11 +313,7 @@ append_steps(Tree *tree, int step, int level, int first, int end,
 	else
 		bson_append_document_begin(parent, key, -1, &inner);
 	if (!mts_path_step_is_slot(at))
-		append_steps(tree, step + 1, level, first, end, &inner, at->name);
-	else if (tree->changes && mts_path_step_is_array(at))
-		append_elements(tree, step, level, first, end, &inner);
-	else if (tree->changes)
-		append_points(tree, step, level, first, end, &inner);
+		append_steps(tree, step + 1, level, &inner, at->name);
 	else
 		append_empty_slots(tree, step, level, &inner);
 	if (mts_path_step_is_array(at))
@@ -284,6 +321,8 @@ append_steps(Tree *tree, int step, int level, int first, int end,
 	else
 		bson_append_document_end(parent, &inner);
 }
+
+/* ---- Buckets ------------------------------------------------------------ */
 
 /* Tell whether no field or earlier container uses a container's root. */
 static bool
@@ -302,17 +341,6 @@ is_alone(const MtsLayout *layout, int container, const MtsFieldValue *fields,
 									&layout->containers[i].path->steps[0]))
 			return false;
 	return true;
-}
-
-/* Return the column that is the whole value in the slots of a container. */
-static const MtsColumn *
-find_only_column(const MtsLayout *layout, int container)
-{
-	for (int i = 0; i < layout->ncolumns; i++)
-		if (layout->columns[i].container == container)
-			return layout->containers[container].is_value ? &layout->columns[i]
-														  : NULL;
-	return NULL;
 }
 
 /* Tell whether every point has a value, or null, of every column. */
@@ -386,17 +414,20 @@ mts_new_bucket_insert(const MtsBucketChange *bucket, MtsFields identity,
 	mts_change_empty_slot(layout, empty);
 	for (int i = 0; i < layout->ncontainers; i++)
 	{
-		Tree tree = {layout,
-					 i,
-					 find_only_column(layout, i),
-					 bucket->changes,
-					 bucket->start,
-					 {.items = empty},
-					 .room = (int64_t) bucket->n * MAX_ELEMENTS};
+		const MtsStep *root = &layout->containers[i].path->steps[0];
+		Slot slot;
+		Points points = {layout,
+						 i,
+						 &slot,
+						 bucket->changes,
+						 bucket->start,
+						 {.items = empty},
+						 .room = (int64_t) bucket->n * MAX_ELEMENTS};
 
-		append_steps(&tree, 1, 0, 0, bucket->n, doc,
-					 layout->containers[i].path->steps[0].name);
-		if (tree.failed || tree.room < 0)
+		find_slot(layout, i, &slot);
+		build_steps(&points, 1, 0, 0, bucket->n, root->name, root->len);
+		if (!mts_builder_finish(&points.builder, doc) || points.failed ||
+			points.room < 0)
 			return false;
 	}
 	return true;
@@ -427,15 +458,13 @@ mts_new_bucket_preallocate(const MtsBucketChange *bucket, const char **texts,
 		int64_t index[MTS_MAX_SLOTS] = {0};
 		Tree tree = {layout,
 					 i,
-					 NULL,
-					 NULL,
 					 bucket->start,
 					 {.index = index, .texts = texts, .items = values},
 					 check};
 		char dotted[MTS_MAX_PATH];
 
 		mts_path_dotted(path->steps, names, dotted, sizeof(dotted));
-		append_steps(&tree, names, 0, 0, 0, &set, dotted);
+		append_steps(&tree, names, 0, &set, dotted);
 	}
 	mts_change_append_fields(bucket->attributes, &set);
 	mts_change_append_fields(bucket->sums, &set);

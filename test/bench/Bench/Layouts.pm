@@ -18,6 +18,8 @@
 #                                   series, the hour and the value
 #   create                          a command that creates the collection
 #   from       the name of another layout whose collection it reads
+#   is_alone   no local table has the same rows
+#   host_type  of the series' column, if it is not text
 #   server     of the foreign table, and of the collection unless it is another's
 # Omitted ones are those of a minute's subdocument of doubles.
 
@@ -48,7 +50,7 @@ my %kinds = (double => [ 'float8', "($hundredths) / 100.0::float8" ],
 	long => [ 'bigint', $hundredths ],
 	random => [ 'float8', '((n * 5 + i + 1) * 2654435761 '
 		  . '& 4294967295) * 100.0::float8 / 4294967296.0::float8' ],
-	tsbs => ['float8']);
+	tsbs => ['float8'], counters => ['float8']);
 
 # ---- Times ------------------------------------------------------------------
 
@@ -198,7 +200,15 @@ my @layouts = (
 	{ name => 'native_random', %native, kind => 'random',
 		buckets => 'system.buckets.native_random' },
 	# those of single questions
-	{ name => 'devices', series => 100, hours => 2, is_special => 1 },
+	{ name => 'devices', series => 100, hours => 2, is_special => 1, is_alone => 1 },
+	{ name => 'counters', shape => 'counters', kind => 'counters', series => 300,
+		v => 'v.{host}', host => undef, host_type => 'int', key => undef,
+		options => q(bucket_span '1 minute'), is_special => 1 },
+	(map { { name => $_->[0], shape => 'hour', series => 1, hours => 1, %hour,
+				v_options => q(, sum_field 'sum'), server => $_->[1],
+				options => q(bucket_span '1 hour', count_field 'n'),
+				is_special => 1, is_alone => 1 }
+		} [ 'seconds', 'mongo' ], [ 'seconds_members', 'members' ]),
 	{ name => 'totals', from => 'minute', is_special => 1,
 		v_options => q(, sum_field 'sum', min_field 'min', max_field 'max'),
 		options => q(count_field 'n') },
@@ -237,7 +247,7 @@ sub load_layout
 {
 	my ($layout, $days) = @_;
 
-	return (@{$layout}{qw(name shape)}, $layout->{kind} =~ s/tsbs/double/r,
+	return (@{$layout}{qw(name shape)}, $layout->{kind} =~ s/tsbs|counters/double/r,
 		$layout->{series}, $layout->{hours} // $days * 24);
 }
 
@@ -283,7 +293,7 @@ sub declare
 
 	return declare_tsbs($table, $collection) if $layout->{shape} eq 'tsbs';
 	return "CREATE FOREIGN TABLE $table (d timestamptz" . field($layout->{d})
-	  . ', host text' . field($layout->{host}, $layout->{host_options})
+	  . ', host ' . ($layout->{host_type} // 'text') . field($layout->{host}, $layout->{host_options})
 	  . ", v $kinds{$layout->{kind}}[0]"
 	  . field($layout->{v}, $layout->{v_options})
 	  . ($layout->{v_options} ? ' NOT NULL' : '') . ') SERVER '
@@ -337,6 +347,7 @@ sub heap
 	my ($type, $value) = @{ $kinds{$kind} };
 
 	return heap_of_tsbs() if $kind eq 'tsbs';
+	return heap_of_counters($days) if $kind eq 'counters';
 	return { name => "heap_$kind", columns => "d timestamptz, host text, v $type",
 		time => 'd', key => 'host, d',
 		rows => q(SELECT timestamptz '2013-10-01' + n * interval '1 s', )
@@ -344,6 +355,17 @@ sub heap
 		  . "FROM generate_series(0, $days * 1440 - 1) AS minute, "
 		  . 'generate_series(0, 4) AS i, '
 		  . 'generate_series(minute * 60::bigint, minute * 60 + 59) AS n' };
+}
+
+sub heap_of_counters
+{
+	my ($days) = @_;
+	return { name => 'heap_counters', columns => 'd timestamptz, host int, v float8',
+		time => 'd', key => 'host, d',
+		rows => q(SELECT timestamptz '2013-10-01' + n * interval '1 s', )
+		  . "i, ($hundredths) / 100.0::float8 "
+		  . "FROM generate_series(0::bigint, $days * 86400 - 1, 60) AS n, "
+		  . 'generate_series(0, 299) AS i' };
 }
 
 sub heap_of_tsbs

@@ -5,13 +5,16 @@
 # extension's query, references and tables, the layouts that it reads.  A
 # reference is a hash of name, bar and the measured work: sql, with is_peer where
 # PostgreSQL 18 is asked; duckdb or clickhouse, a query; finds of a collection,
-# with the fields of their projection; pipeline; inserts; upsert; or sum, shares of
-# other references.  bar is the largest allowed ratio of the extension's time to
+# with the fields of their projection; pipeline; inserts; encodes; upsert; second,
+# bulk writes by second.c; or sum, shares of other references.  bar is the largest allowed ratio of the extension's time to
 # that of the reference.
 #
-# A figure or a reference may have before and after, SQL that is not measured, and
-# points, in thousands, for times of 1,000 points.  With at_peer, a figure runs in PostgreSQL 18,
-# too.  With is_write it can have same, two tables with the same number of rows
+# Instead of sql it may have script and sessions, for pgbench.  With is_planning, only
+# the planning of the sql is measured, with is_first its time in a new session.
+#
+# A figure or a reference may have before and after, SQL that is not measured, once,
+# SQL before all rounds, and points, in thousands, for times of 1,000 points.  With at_peer, a figure runs in PostgreSQL 18,
+# too.  With is_write it can have same, tables with the same number of rows
 # afterwards.  With is_exact its rows are those of the heap.  beside is SQL that
 # another session executes again and again meanwhile.
 
@@ -20,7 +23,7 @@ package Bench::Questions;
 use strict;
 use warnings;
 
-use Bench::Layouts qw(layouts layout date all_buckets empty);
+use Bench::Layouts qw(layouts layout date all_buckets empty heap);
 use Bench::Peers qw(peers);
 use Bench::Tsbs qw(tsbs);
 use Exporter qw(import);
@@ -192,15 +195,33 @@ sub figure
 
 # ---- Writing ----------------------------------------------------------------
 
-# The floor sends the documents that the extension has sent.
-sub floor_of_inserts
+# One floor sends the documents that the extension has sent; the other one makes
+# them of the points, too.
+sub floors_of_inserts
 {
-	my ($layout, $bar) = @_;
-	my $name = $layout->{name};
+	my ($layout) = @_;
+	my ($name, $shape, $kind) = @{$layout}{qw(name shape kind)};
+	my %floor = (collection => "${name}_floor",
+		before => empty($layout, "${name}_floor"));
 
-	return { name => 'floor', bar => $bar, collection => "${name}_floor",
-		before => empty($layout, "${name}_floor"),
-		inserts => { from => "${name}_in" } };
+	return (
+		{ %floor, name => 'floor of points', bar => 3,
+			encodes => { file => "$dir/points_$kind", shape => $shape,
+				kind => $kind =~ s/^(?!int|long).*/double/r } },
+		{ %floor, name => 'floor of documents', bar => 2,
+			inserts => { from => "${name}_in" } });
+}
+
+# The rows of a query or of a file, as PostgreSQL alone gets them
+sub source_of
+{
+	my ($kind, $is_copy) = @_;
+	my @columns = map { m/^\s*(\S+)/ } split m/,/, heap($kind, 1)->{columns};
+
+	return { name => 'the source alone', sql => $is_copy
+		? "COPY in_$kind FROM '$dir/points_$kind' WHERE $columns[0] IS NULL"
+		: 'SELECT ' . join(', ', map { "count($_)" } @columns)
+		  . " FROM (SELECT * FROM points_$kind OFFSET 0) rows" };
 }
 
 sub write_figure
@@ -208,13 +229,13 @@ sub write_figure
 	my ($layout, $name, $sql) = @_;
 	my ($table, $kind) = @{$layout}{qw(name kind)};
 	my $points = "points_$kind";
-	my $foreign = ($kind eq 'tsbs' ? 'cpu_' : '') . "${table}_in";
+	my ($foreign, $floor) = map { ($kind eq 'tsbs' ? 'cpu_' : '') . "${table}_$_" } qw(in floor);
 
 	return { question => $name, layout => $table, is_write => 1,
 		before => empty($layout, "${table}_in"), tables => [$layout],
-		sql => $sql->($foreign, $points), same => [ $foreign, $points ],
+		sql => $sql->($foreign, $points), same => [ $foreign, $points, $floor ],
 		references => [
-			floor_of_inserts($layout, 2),
+			floors_of_inserts($layout), source_of($kind, $name eq 'COPY'),
 			{ name => 'heap', sql => $sql->("in_$kind", $points),
 				before => "TRUNCATE in_$kind" } ] };
 }
@@ -236,6 +257,103 @@ sub one_row
 				upsert => 1 },
 			{ name => 'heap', sql => q{INSERT INTO in_double VALUES }
 				  . q{(clock_timestamp(), 'host_2', random())} } ] };
+}
+
+# ---- Second by second -------------------------------------------------------
+
+# A second of series from one number up to another, in buckets with a count and a
+# sum
+sub second_of
+{
+	my ($table, $n, $from, $to) = @_;
+	return "INSERT INTO $table SELECT to_timestamp(1700002800 + $n), "
+	  . "'host_' || i, i FROM generate_series($from, $to - 1) AS i";
+}
+
+# Make a sequence of seconds, and empty the table.
+sub begin_seconds
+{
+	my ($name, $empty) = @_;
+	return "DROP SEQUENCE IF EXISTS $name; CREATE SEQUENCE $name; $empty";
+}
+
+# All points that were written exist, and the counts are true.
+sub same_seconds
+{
+	my ($table, $series) = @_;
+	return [ $table, "(SELECT generate_series(1, last_value * $series) FROM second) AS given" ];
+}
+
+# A statement that writes a second of 5,000 series
+sub second_figure
+{
+	my $layout = layout('seconds');
+	my $sql = sub {
+		my ($table, $sequence) = @_;
+		return second_of($table, "(SELECT nextval('$sequence'))", 0, 5000);
+	};
+
+	return { question => 'second by second', is_write => 1, tables => [$layout],
+		layout => '5,000 series, one INSERT', sql => $sql->('seconds_in', 'second'),
+		once => begin_seconds('second', empty($layout, 'seconds_in')),
+		same => same_seconds('seconds_in', 5000),
+		references => [
+			{ name => 'floor', bar => 1.5, once => empty($layout, 'seconds_floor'),
+				second => { collection => 'seconds_floor', clients => 1, series => 5000 } },
+			{ name => 'heap', sql => $sql->('in_double', 'heap_second'),
+				once => begin_seconds('heap_second', 'TRUNCATE in_double') } ] };
+}
+
+# Sessions that write a second of 300 series each by a prepared statement
+sub session_figure
+{
+	my ($name, $sessions, $where) = @_;
+	my $layout = layout($name);
+	my $script = sub {
+		my ($table, $sequence) = @_;
+		return "SELECT nextval('$sequence') AS n \\gset\n"
+		  . second_of($table, ':n', ':client_id * 300', '(:client_id + 1) * 300') . ";\n";
+	};
+
+	return { question => 'second by second', is_write => 1, tables => [$layout],
+		layout => "$sessions session" . ($sessions > 1 ? 's' : '') . " of 300 series$where",
+		script => $script->("${name}_in", 'second'), sessions => $sessions,
+		once => begin_seconds('second', empty($layout, "${name}_in")),
+		same => same_seconds("${name}_in", 300),
+		references => [
+			{ name => 'floor', bar => 1.5, once => empty($layout, "${name}_floor"),
+				second => { collection => "${name}_floor", clients => $sessions,
+					series => 300, is_set => $where ne '' } },
+			{ name => 'heap', script => $script->('in_double', 'heap_second'),
+				sessions => $sessions,
+				once => begin_seconds('heap_second', 'TRUNCATE in_double') } ] };
+}
+
+# Transactions of one point each, by a prepared statement
+sub single_row_figure
+{
+	my ($name, $where) = @_;
+	my $script = sub {
+		my ($time) = $_[1];
+		return "\\set v random(1, 1000000)\nINSERT INTO $_[0] VALUES ($time, 'host_2', :v);\n";
+	};
+
+	return { question => 'second by second', is_write => 1, tables => [ layout($name) ],
+		layout => "one point, prepared$where", sessions => 1,
+		script => $script->("${name}_in", q(date_trunc('second', clock_timestamp()))),
+		references => [
+			{ name => 'floor', bar => 1.3, second => { collection => "${name}_floor",
+					clients => 1, series => 0, is_set => $where ne '' } },
+			{ name => 'heap', sessions => 1,
+				script => $script->('in_double', 'clock_timestamp()') } ] };
+}
+
+sub second_figures
+{
+	my $set = ', a replica set';
+	return (second_figure(), (map { session_figure('seconds', $_, '') } 1, 4, 16),
+		session_figure('seconds_members', 16, $set),
+		single_row_figure('minute', ''), single_row_figure('members', $set));
 }
 
 # ---- Questions of single layouts --------------------------------------------
@@ -327,6 +445,69 @@ sub slow_figure
 				before => $serial, after => 'RESET ALL' } ] };
 }
 
+# Questions whose answer is found at once: planning and protocol are most of their
+# time.  Prepared statements have generic plans.
+sub short_figures
+{
+	my $minute = layout('minute');
+	my ($from, $to) = HOUR;
+	my %questions = (
+		'an hour in order' => [ rows_of('SELECT * FROM %s WHERE host = $1 AND d >= $2 AND d < $3 ORDER BY d'),
+			"'@{[HOST]}', '$from', '$to'", range($minute, HOUR, sorted($minute, 1)) ],
+		'a point' => [ 'SELECT v FROM %s WHERE host = $1 AND d = $2', "'@{[HOST]}', '$from'",
+			range($minute, $from, $from =~ s/00$/01/r) ]);
+	my @all = (question => 'short queries', tables => [$minute]);
+
+	return map {
+		my $name = $_;
+		my ($query, $values, $finds) = @{ $questions{$name} };
+		my @values = split m/, /, $values;
+		my $plain = $query =~ s/\$(\d)/$values[$1 - 1]/gr;
+		my ($ours, $theirs) = map { ($name =~ s/\W+/_/gr) . "_$_" } qw(minute heap);
+		my $prepare = sub { return 'SET plan_cache_mode = force_generic_plan; '
+			  . "PREPARE $_[0] (text, timestamptz, timestamptz) AS " . sprintf $query, $_[1] };
+		$values .= ', NULL' if @values < 3;
+		my @heap = (name => 'heap', once => $prepare->($theirs, 'heap_double'),
+			sql => "EXECUTE $theirs ($values)");
+
+		({ @all, layout => "$name, prepared", once => $prepare->($ours, 'minute'),
+				sql => "EXECUTE $ours ($values)", references => [
+					{ name => 'floor', bar => 2, collection => 'minute',
+						finds => $finds, fields => $minute->{fields} },
+					{ name => 'not prepared', sql => sprintf($plain, 'minute') }, {@heap} ] },
+			{ @all, layout => "$name, the first of a session", is_first => 1,
+				sql => sprintf($plain, 'minute'), references => [
+					{ name => 'heap', is_first => 1, sql => sprintf($plain, 'heap_double') } ] },
+			{ @all, layout => "$name, its planning", is_planning => 1,
+				sql => sprintf($plain, 'minute'), references => [
+					{ name => 'heap', is_planning => 1, sql => sprintf($plain, 'heap_double') } ] })
+	} sort keys %questions;
+}
+
+# Documents of a minute whose keys are the series
+sub counter_figures
+{
+	my $counters = layout('counters');
+	my @all = (question => 'series that are keys', tables => [$counters]);
+	my $one = sub { return "SELECT avg(v) FROM $_[0] WHERE host = 150" };
+	my $last = sub { return "SELECT DISTINCT ON (host) host, d, v FROM $_[0] ORDER BY host, d DESC" };
+
+	return (
+		{ @all, layout => 'one of 300 counters', sql => $one->('counters'), references => [
+				{ name => 'floor', bar => 2, collection => 'counters',
+					finds => all($counters), fields => [ 'd', 'v.150' ] },
+				{ name => 'heap', sql => $one->('heap_counters') } ] },
+		{ @all, layout => 'the last point of each counter', sql => $last->('counters'),
+			references => [
+				# a counter can have its last point in any document
+				{ name => 'floor', bar => 2, collection => 'counters',
+					finds => all($counters), fields => [ 'd', 'v' ] },
+				{ name => 'the last document', collection => 'counters',
+					finds => [ { filter => {}, opts => { sort => { d => -1 }, limit => 1 } } ],
+					fields => [ 'd', 'v' ] },
+				{ name => 'heap', sql => $last->('heap_counters') } ] });
+}
+
 # ---- A replica set ----------------------------------------------------------
 
 # What it costs that a statement reads one moment, and that a batch is stored
@@ -386,7 +567,8 @@ sub figures
 			grep { !$_->{is_read_only} } @layouts),
 		write_figure(layout('minute'), 'COPY', \&copy),
 		one_row(), join_figure(), group_figures(), totals_figure(), greatest_figure(),
-		slow_figure(), tsbs(), peers(), members_figures());
+		slow_figure(), short_figures(), counter_figures(), second_figures(), tsbs(),
+		peers(), members_figures());
 
 	return grep { "$_->{layout}: $_->{question}" =~ m/$pattern/ } @all;
 }

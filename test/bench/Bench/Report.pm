@@ -3,9 +3,15 @@
 # Each number is a time in milliseconds.  That of an alternative is followed by
 # how many times as long as the extension's it is, the median of the rounds.
 #
-# summary(FIGURES) has a table for each question of SUMMARY, with a line for each
-# of five layouts.  appendix(FIGURES) has all figures, and which targets are
-# met.  record(RUN) returns what test/bench/figures.json keeps of a run.
+# overview(FIGURES) is a table of the extension's milliseconds, with a line for
+# each question and a column for each of five layouts.  summary(FIGURES) has a
+# table for each question of SUMMARY, with a line for each of these layouts.
+# appendix(FIGURES) has all figures, and which targets are met.  A figure of
+# another day than most has its date in its line.
+#
+# merge(KEPT, RUN, FIGURES) returns the figures of a run and, of other layouts and
+# questions, those that are kept, in the order of FIGURES; record(KEPT) is the text
+# of figures.json.  days(KEPT) says when they were measured.
 
 package Bench::Report;
 
@@ -16,9 +22,11 @@ use Exporter qw(import);
 use JSON::PP;
 use List::Util qw(first uniq);
 
-our @EXPORT_OK = qw(summary appendix record milliseconds multiple);
+our @EXPORT_OK = qw(overview summary appendix days merge record milliseconds
+  multiple digits head line rounded);
 
-use constant MOST_MEMORY => 32;
+# A statement may use work_mem * hash_mem_multiplier, 128 MB, and 32 MB.
+use constant MOST_MEMORY => 160;
 
 # The questions of the summary: heading and SQL
 my @summary = (
@@ -32,7 +40,7 @@ my @summary = (
 	[ 'last point of each series', 'The last point of each series',
 		'SELECT DISTINCT ON (host) host, d, v FROM t ORDER BY host, d DESC' ],
 	[ 'rows', 'All rows', 'SELECT * FROM t' ],
-	[ 'INSERT ... SELECT', 'Store everything', 'INSERT INTO t SELECT * FROM points' ]);
+	[ 'INSERT ... SELECT', 'Store a day in order of time', 'INSERT INTO t SELECT * FROM points ORDER BY d' ]);
 
 # Its layouts
 my @layouts = (
@@ -119,7 +127,51 @@ sub line { return '| ' . join(' | ', @_) . " |\n" }
 
 sub head { return line(@_) . line(('---') x @_) }
 
+# The first cell of a figure's line
+sub dated
+{
+	my ($figure, $words) = @_;
+	return $words . ($figure->{date} ? " ($figure->{date})" : '');
+}
+
 # ---- Tables -----------------------------------------------------------------
+
+# The lines of the overview: words, question, and the layout of a figure that is not
+# named so
+my @overview = (
+	(map { [ @{$_}[ 1, 0 ] ] } @summary),
+	[ 'One point of one series, prepared', 'short queries', minute => 'a point, prepared' ],
+	[ 'An hour of one series, prepared', 'short queries', minute => 'an hour in order, prepared' ],
+	[ 'A second of 5,000 series with count and sum, one INSERT', 'second by second',
+		hour => '5,000 series, one INSERT' ],
+	[ 'A second of 300 series, one INSERT', 'second by second', hour => '1 session of 300 series' ],
+	(map { [ "The same by each of $_ sessions at once: the time divided by the INSERTs", 'second by second',
+				hour => "$_ sessions of 300 series" ] } 4, 16),
+	[ 'One point, stored by a prepared INSERT', 'second by second', minute => 'one point, prepared' ]);
+
+sub overview_line
+{
+	my ($words, $question, $layout, $name, @figures) = @_;
+	return line($words, map {
+			my $of = $_->[0];
+			my $figure = first {
+				$_->{question} eq $question && ($layout
+					? $of eq $layout && $_->{layout} eq $name
+					: $_->{layout} eq $of)
+			} @figures;
+			$figure ? milliseconds($figure->{median}, 3) : ''
+		} @layouts);
+}
+
+sub overview
+{
+	my @figures = @_;
+	return join '', head('', map { $_->[1] } @layouts), map {
+		my ($words, $question, $layout, $name) = @$_;
+		(grep { $_->{question} eq $question && (!$name || $_->{layout} eq $name) } @figures)
+		  ? overview_line($words, $question, $layout, $name, @figures) : ()
+	} @overview;
+}
 
 # The table of a question with five layouts
 sub summary_table
@@ -139,7 +191,7 @@ sub summary_table
 	  head('', 'mongo_ts_fdw', map { $_->[1] } @columns),
 	  map {
 		my ($words, $figure) = @$_;
-		line($words, '**' . milliseconds($figure->{median}, 3) . '**',
+		line(dated($figure, $words), '**' . milliseconds($figure->{median}, 3) . '**',
 			map { cell($figure, $_->[0]) } @columns)
 	  } @lines;
 }
@@ -173,7 +225,7 @@ sub question_table
 
 	return join '', head($question, 'mongo_ts_fdw', @names), map {
 		my $figure = $_;
-		line($figure->{layout}, milliseconds($figure->{median}, 3),
+		line(dated($figure, $figure->{layout}), milliseconds($figure->{median}, 3),
 			map { cell_with_spread($figure, $_) } @names)
 	} @figures;
 }
@@ -257,18 +309,59 @@ sub record_reference
 			  keys %{ $reference->{ratio} } } };
 }
 
+# The day of most figures, the last of several
+sub usual_day
+{
+	my %n;
+	$n{$_}++ foreach @_;
+	return (sort { $n{$b} <=> $n{$a} || $b cmp $a } keys %n)[0];
+}
+
+sub key_of { return "$_[0]{layout}: $_[0]{question}" }
+
+# Only what has been measured on the same data and servers fits together.
+sub merge
+{
+	my ($kept, $run, @order) = @_;
+	my %figures;
+
+	foreach my $about (qw(points mongodb postgresql))
+	{
+		my ($old, $new) = map { $_->{$about} =~ s/^(\d+).*/$about eq 'postgresql' ? $1 : $&/er } $kept, $run;
+		die "a run with $new as $about cannot be published beside figures with $old\n"
+		  if $old ne $new;
+	}
+	foreach my $all ($kept, $run)
+	{
+		$figures{ key_of($_) } = { %$_, date => $_->{date} // $all->{date} }
+		  foreach @{ $all->{figures} };
+	}
+	my @figures = map { $figures{ key_of($_) } // () } @order;
+	my $day = usual_day(map { $_->{date} } @figures);
+	$_->{date} eq $day and delete $_->{date} foreach @figures;
+	return { %$kept, date => $day, figures => \@figures };
+}
+
+sub days
+{
+	my ($kept) = @_;
+	return "The figures were measured on $kept->{date}"
+	  . ((grep { $_->{date} } @{ $kept->{figures} })
+		? ', those with a date in their line of a table below on that day.' : '.') . "\n";
+}
+
 # A figure a line
 sub record
 {
-	my ($run) = @_;
+	my ($kept) = @_;
 	my $json = JSON::PP->new->canonical;
-	my %about = some($run, qw(date points mongodb postgresql));
+	my %about = some($kept, qw(date points mongodb postgresql));
 
 	return $json->encode(\%about) =~ s/\}$/,"figures":[\n/r . join(",\n", map {
-			$json->encode({ some($_, qw(question layout memory)),
+			$json->encode({ some($_, qw(question layout memory date)),
 				median => rounded($_->{median}),
 				references => [ map { record_reference($_) } @{ $_->{references} } ] })
-		} @{ $run->{figures} }) . "\n]}\n";
+		} @{ $kept->{figures} }) . "\n]}\n";
 }
 
 1;

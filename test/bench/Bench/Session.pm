@@ -16,7 +16,7 @@ use JSON::PP;
 use List::Util qw(max sum);
 
 our @EXPORT_OK = qw(start_psql start run_sql run_beside end_beside time_sql
-  time_floor time_line finish memory);
+  time_planning time_first time_floor time_line time_sessions finish memory);
 
 # Seconds between two samples of the memory
 use constant SAMPLE => 0.005;
@@ -93,6 +93,27 @@ sub time_sql
 	my $out = run_sql($session,
 		"\\o /dev/null\n\\timing on\n$sql;\n\\timing off\n\\o\nSELECT");
 	my ($ms) = $out =~ m/^Time: ([\d.]+) ms/m or die "no time: $out\n";
+
+	return $ms / 1000;
+}
+
+# Return the seconds of a query that is the first one of a session.
+sub time_first
+{
+	my ($port, $sql) = @_;
+	my $session = start_psql($port);
+	my $seconds = time_sql($session, $sql);
+
+	finish($session);
+	return $seconds;
+}
+
+# Return the seconds that planning a query takes, as EXPLAIN says.
+sub time_planning
+{
+	my ($session, $sql) = @_;
+	my $out = run_sql($session, "EXPLAIN (SUMMARY) $sql");
+	my ($ms) = $out =~ m/^Planning Time: ([\d.]+) ms/m or die "no time: $out\n";
 
 	return $ms / 1000;
 }
@@ -182,6 +203,21 @@ sub time_floor
 
 	print { $session->{in} } $json->encode($what), "\n";
 	return split m/ /, line_of($session);
+}
+
+# Return the seconds of a transaction of a number of sessions of pgbench that
+# run a script for a duration: the time divided by all transactions.
+sub time_sessions
+{
+	my ($script, $clients, $duration) = @_;
+	my @command = (qw(pgbench -n -M prepared -f), $script, '-c', $clients, '-j',
+		$clients, '-T', $duration);
+
+	open(my $pipe, '-|', "@command 2>&1") or die "pgbench: $!\n";
+	my $out = join '', readline($pipe);
+	close($pipe) or die "pgbench has failed:\n$out";
+	my ($tps) = $out =~ m/^tps = ([\d.]+)/m or die "no tps: $out\n";
+	return 1 / $tps;
 }
 
 # Ask ClickHouse or DuckDB.

@@ -128,7 +128,7 @@ sub set_up
 		{
 			$is_missing{ $layout->{name} } = 1;
 		}
-		elsif ($layout->{name} ne 'devices')
+		elsif (!$layout->{is_alone})
 		{
 			compare($session, $layout->{name}, $session,
 				"heap_$layout->{kind}");

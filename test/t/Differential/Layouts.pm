@@ -330,6 +330,32 @@ sub unpivoted
 	return $layout;
 }
 
+# The types are the keys of the outermost slot, so a bucket is an instant.  A
+# query cannot address all of them.
+sub snapshots
+{
+	my @types = ((grep { defined } types()), 'a.b', '5', 'z');
+	my $layout = new_layout(snapshots => [ 'timestamptz', "field 'ts'" ],
+		columns => [ [ 'type', 'text', '', [ map { sql_text($_) } @types ] ],
+			[ 'value', 'float8', "field 'v.{type}'", \@value_pool ] ]);
+
+	foreach my $t (map { $_ + between(0, 59) * SECOND } starts(MINUTE, 2))
+	{
+		my %document = (ts => json_date($t), x => '1');
+		$document{v} = chance(0.7) ? {} : 'null' if chance(0.9);
+		foreach my $type (grep { chance(0.4) } @types)
+		{
+			my $value = reading();
+			next unless ref $document{v};
+			$document{v}{$type} = json_number($value);
+			add_row($layout, $t, sql_text($type), sql_number($value));
+		}
+		push @{ $layout->{edges} }, $t;
+		push @{ $layout->{docs} }, \%document;
+	}
+	return $layout;
+}
+
 # The keys of a slot are integers.
 sub counters
 {
@@ -473,7 +499,7 @@ sub slot_layouts
 		monthly('monthly_number', 'number:YYYYMM',
 			sub { sprintf('%d%02d', @_) }),
 		unaligned(),
-		milliseconds(), timestamp_slots(), unpivoted(), counters(), zipped(),
+		milliseconds(), timestamp_slots(), unpivoted(), snapshots(), counters(), zipped(),
 		tuple_slots(), key_layouts());
 }
 
