@@ -139,12 +139,31 @@ hash_entry(const void *arg, Size size)
 	return hash;
 }
 
+/* Tell whether a datum has its bytes uncompressed, in the row. */
+static bool
+is_plain(Datum value)
+{
+	Pointer bytes = DatumGetPointer(value);
+
+	return !VARATT_IS_EXTERNAL(bytes) && !VARATT_IS_COMPRESSED(bytes);
+}
+
+/* As datum_image_eq(), which takes longer for short texts */
+static bool
+have_same_image(const MtsBucketColumn *column, Datum a, Datum b)
+{
+	if (column->typlen != -1 || !is_plain(a) || !is_plain(b))
+		return datum_image_eq(a, b, column->typbyval, column->typlen);
+	return VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
+		   memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
+}
+
 static bool
 are_equal(MtsBucketColumn *key, Datum a, Datum b)
 {
 	if (key->is_fraction)
 		return DatumGetBool(FunctionCall2(&key->equal, a, b));
-	return datum_image_eq(a, b, key->typbyval, key->typlen);
+	return have_same_image(key, a, b);
 }
 
 static int
@@ -160,6 +179,27 @@ match_entries(const void *a, const void *b, Size size)
 										   left->values[i], right->values[i])))
 			return 1;
 	return 0;
+}
+
+/* Tell whether an entry is of the bucket of a row. */
+static bool
+is_of_bucket(const MtsBatchEntry *entry, TupleTableSlot *slot, MtsTime start)
+{
+	const MtsWriter *writer = entry->writer;
+
+	if (entry->start != start)
+		return false;
+	for (int i = 0; i < writer->nkeys; i++)
+	{
+		MtsBucketColumn *key = &writer->columns[i];
+		bool isnull = slot->tts_isnull[key->column];
+
+		if (isnull != entry->nulls[i] ||
+			(!isnull &&
+			 !are_equal(key, entry->values[i], slot->tts_values[key->column])))
+			return false;
+	}
+	return true;
 }
 
 static void
@@ -324,16 +364,24 @@ has_open_buckets(const MtsWriter *writer)
 		   bson_empty(writer->targeting->identity->others);
 }
 
-/* Find the entry of a bucket by its key, or make it. */
+/* Find the entry of the bucket of a row, or make it. */
 static MtsBatchEntry *
-find_entry(MtsWriter *writer, const MtsBatchEntry *key)
+find_entry(MtsWriter *writer, TupleTableSlot *slot, MtsTime start)
 {
-	bool found;
-	MtsBatchEntry *entry =
-		hash_search(writer->entries, key, HASH_ENTER, &found);
+	Datum values[MaxTupleAttributeNumber];
+	bool nulls[MaxTupleAttributeNumber];
+	MtsBatchEntry key = {writer, start, values, nulls};
+	MtsBatchEntry *entry;
 	int ncolumns = writer->nkeys + writer->nattributes;
 	MemoryContext old;
+	bool found;
 
+	for (int i = 0; i < writer->nkeys; i++)
+	{
+		values[i] = slot->tts_values[writer->columns[i].column];
+		nulls[i] = slot->tts_isnull[writer->columns[i].column];
+	}
+	entry = hash_search(writer->entries, &key, HASH_ENTER, &found);
 	if (found)
 		return entry;
 	old = MemoryContextSwitchTo(writer->buckets);
@@ -345,8 +393,8 @@ find_entry(MtsWriter *writer, const MtsBatchEntry *key)
 		entry->open = palloc0(sizeof(MtsOpenBucket));
 	memset(entry->nulls, true, ncolumns * sizeof(bool));
 	for (int i = 0; i < writer->nkeys; i++)
-		if (!key->nulls[i])
-			set_value(writer, entry, i, key->values[i]);
+		if (!nulls[i])
+			set_value(writer, entry, i, values[i]);
 	MemoryContextSwitchTo(old);
 	return entry;
 }
@@ -443,8 +491,7 @@ add_attributes(MtsWriter *writer, MtsBatchEntry *entry, TupleTableSlot *slot)
 
 		if (slot->tts_isnull[attribute->column] ||
 			(!entry->nulls[i] &&
-			 datum_image_eq(entry->values[i], value, attribute->typbyval,
-							attribute->typlen)))
+			 have_same_image(attribute, entry->values[i], value)))
 			continue;
 		mts_row_target_encode_column(writer->targeting, slot,
 									 attribute->column, &encoded);
@@ -467,23 +514,15 @@ add_attributes(MtsWriter *writer, MtsBatchEntry *entry, TupleTableSlot *slot)
 static MtsBucketWrite *
 find_write(MtsWriter *writer, TupleTableSlot *slot, MtsTime start)
 {
-	Datum values[MaxTupleAttributeNumber];
-	bool nulls[MaxTupleAttributeNumber];
-	MtsBatchEntry key = {writer, start, values, nulls};
-	MtsBatchEntry *entry = writer->last;
+	MtsBatchEntry *last = writer->last;
+	MtsBatchEntry *entry = last ? last->next : NULL;
 
-	for (int i = 0; i < writer->nkeys; i++)
-	{
-		values[i] = slot->tts_values[writer->columns[i].column];
-		nulls[i] = slot->tts_isnull[writer->columns[i].column];
-	}
-	if (!entry || match_entries(entry, &key, 0) != 0)
-	{
-		entry = entry ? entry->next : NULL;
-		if (!entry || match_entries(entry, &key, 0) != 0)
-			entry = find_entry(writer, &key);
+	if (!entry || !is_of_bucket(entry, slot, start))
+		entry = last && is_of_bucket(last, slot, start)
+					? last
+					: find_entry(writer, slot, start);
+	if (entry != last)
 		begin_turn(writer, entry);
-	}
 	if (!entry->write)
 	{
 		entry->write = begin_write(writer, slot, start,
@@ -509,21 +548,22 @@ MtsBucketWrite *
 mts_writer_add(MtsWriter *writer, TupleTableSlot *slot)
 {
 	MemoryContext old = MemoryContextSwitchTo(writer->batch);
-	MtsRowTarget *target;
+	MtsRowTarget target;
 	MtsBucketWrite *write;
 
 	slot_getallattrs(slot);
 	if (!writer->moves_points)
 		mts_row_target_check_new(writer->targeting, slot);
 	target = mts_row_target_make(writer->targeting, slot, NULL);
-	target->change.order = writer->nrows++;
+	target.change->order = writer->nrows++;
 	writer->npoints++;
 	if (writer->moves_points)
-		target->change.kind = MTS_CHANGE_SET;
+		target.change->kind = MTS_CHANGE_SET;
 	write = writer->table->layout.nslots > 0
-				? find_write(writer, slot, target->start)
-				: begin_write(writer, slot, target->time, target->values);
-	mts_bucket_write_add(&writer->table->layout, write, &target->change);
+				? find_write(writer, slot, target.start)
+				: begin_write(writer, slot, target.change->time,
+							  target.change->items);
+	mts_bucket_write_add(&writer->table->layout, write, target.change);
 	MemoryContextSwitchTo(old);
 	return write;
 }
@@ -601,7 +641,7 @@ copy_write(const MtsWriter *writer, const MtsBucketWrite *write)
 	copy->changes = palloc(write->room * sizeof(MtsChange *));
 	for (int i = 0; i < copy->n; i++)
 		copy->changes[i] =
-			mts_row_target_copy(layout, write->changes[write->n + i]);
+			mts_row_target_copy_change(layout, write->changes[write->n + i]);
 	return copy;
 }
 

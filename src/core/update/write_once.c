@@ -43,10 +43,33 @@ is_nan(const bson_value_t *value)
 }
 
 /*
+ * Tell whether a value can be a number that means "no reading": rows of one
+ * slot can add up to it.
+ */
+static bool
+may_be_missing(const MtsMissing *missing, const bson_value_t *value)
+{
+	double d;
+
+	if (missing->kind != MTS_MISSING_NUMBER)
+		return false;
+	if (value->value_type == BSON_TYPE_INT32)
+		d = value->value.v_int32;
+	else if (value->value_type == BSON_TYPE_INT64)
+		d = (double) value->value.v_int64;
+	else if (value->value_type == BSON_TYPE_DOUBLE)
+		d = value->value.v_double;
+	else
+		return value->value_type == BSON_TYPE_DECIMAL128;
+	return !(d < missing->number) && !(d > missing->number);
+}
+
+/*
  * mts_write_once_is_possible
  *		Tell whether operators can store the points of a bucket.
  *
- * $min and $max sort NaN first, and PostgreSQL last.
+ * $min and $max sort NaN first, and PostgreSQL last.  Operators would count
+ * each slot, also one without a reading.
  */
 bool
 mts_write_once_is_possible(const MtsBucketChange *bucket)
@@ -59,12 +82,23 @@ mts_write_once_is_possible(const MtsBucketChange *bucket)
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		const MtsColumn *column = &layout->columns[i];
+		bool excludes_nan = column->may_be_nan &&
+							(column->min.is_set || column->max.is_set);
+		bool excludes_missing =
+			layout->write_mode == MTS_WRITE_INCREMENT &&
+			column->missing.kind != MTS_MISSING_NONE;
 
-		if (!column->may_be_nan || !(column->min.is_set || column->max.is_set))
+		if (!excludes_nan && !excludes_missing)
 			continue;
 		for (int j = 0; j < bucket->n; j++)
-			if (is_nan(&bucket->changes[j]->values[i]))
+		{
+			const bson_value_t *value =
+				mts_change_value(bucket->changes[j], column);
+
+			if ((excludes_nan && is_nan(value)) ||
+				(excludes_missing && may_be_missing(&column->missing, value)))
 				return false;
+		}
 	}
 	return true;
 }
@@ -154,11 +188,12 @@ require_field(const MtsField *field, const char *type, bool may_be_nan,
 
 /* Return a value of a column that extremes count, or NULL. */
 static const bson_value_t *
-find_reading(const MtsBucketChange *bucket, int column)
+find_reading(const MtsBucketChange *bucket, const MtsColumn *column)
 {
 	for (int i = 0; i < bucket->n; i++)
 	{
-		const bson_value_t *value = &bucket->changes[i]->values[column];
+		const bson_value_t *value =
+			mts_change_value(bucket->changes[i], column);
 
 		if (value->value_type != BSON_TYPE_EOD &&
 			value->value_type != BSON_TYPE_NULL)
@@ -181,7 +216,7 @@ require_aggregates(const MtsBucketChange *bucket, bson_t *selector)
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		const MtsColumn *column = &layout->columns[i];
-		const bson_value_t *reading = find_reading(bucket, i);
+		const bson_value_t *reading = find_reading(bucket, column);
 
 		if (column->sum.is_set)
 			require_field(&column->sum, "number", false, selector);
