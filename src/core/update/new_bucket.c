@@ -34,7 +34,7 @@ typedef struct Slot
 	int n;
 	struct
 	{
-		const MtsColumn *column;
+		int place;           /* MtsColumn.place */
 		const MtsStep *name; /* in the document */
 	} fields[MTS_MAX_FIELDS];
 } Slot;
@@ -85,7 +85,7 @@ find_slot(const MtsLayout *layout, int container, Slot *slot)
 			continue;
 		slot->is_simple &=
 			mts_change_tail(layout, column, &tail) == !slot->is_value;
-		slot->fields[slot->n].column = column;
+		slot->fields[slot->n].place = column->place;
 		slot->fields[slot->n++].name = tail.steps;
 	}
 }
@@ -99,18 +99,9 @@ build_slot(Points *points, const MtsChange *change, const char *key,
 	MtsBuilder *builder = &points->builder;
 	size_t begin;
 
-	if (slot->is_simple && slot->is_value)
-	{
-		const bson_value_t *value =
-			mts_change_value(change, slot->fields[0].column);
-
-		if (value->value_type != BSON_TYPE_EOD)
-		{
-			mts_builder_append(builder, key, len, value);
-			return;
-		}
-	}
-	if (!slot->is_simple || slot->is_value)
+	if (!slot->is_simple ||
+		(slot->is_value &&
+		 change->items[slot->fields[0].place].value_type == BSON_TYPE_EOD))
 	{
 		bson_t element = BSON_INITIALIZER;
 
@@ -120,12 +111,17 @@ build_slot(Points *points, const MtsChange *change, const char *key,
 		bson_destroy(&element);
 		return;
 	}
+	if (slot->is_value)
+	{
+		mts_builder_append(builder, key, len,
+						   &change->items[slot->fields[0].place]);
+		return;
+	}
 	begin = mts_builder_begin(builder, BSON_TYPE_DOCUMENT, key, len);
 	for (int i = 0; i < slot->n; i++)
 	{
 		const MtsStep *name = slot->fields[i].name;
-		const bson_value_t *value =
-			mts_change_value(change, slot->fields[i].column);
+		const bson_value_t *value = &change->items[slot->fields[i].place];
 
 		if (value->value_type != BSON_TYPE_EOD)
 			mts_builder_append(builder, name->name, name->len, value);
