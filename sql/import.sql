@@ -732,6 +732,14 @@ SELECT mongo_ts_command('import', '{"createIndexes": "half", "indexes": [{"key":
 IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (half) FROM SERVER import INTO once OPTIONS (updatable 'true');
 SELECT * FROM mongo_ts_check('once.half') WHERE problem ~ 'number';
 
+-- Texts with another offset than the one that an INSERT writes
+CALL put('abroad', '[{"at": "2025-03-10T06:01:00+01:00", "v": 1.5}, {"at": "2025-03-10T06:02:00+01:00", "v": 2.5}]');
+CALL put('utc', '[{"at": "2025-03-10T06:01:00.5+00:00", "v": 1.5}, {"at": "2025-03-10T06:02:00Z", "v": 2.5}]');
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (abroad, utc) FROM SERVER import INTO once OPTIONS (updatable 'true');
+INSERT INTO once.abroad (at, v) VALUES ('2025-03-10 06:03+01', 3);
+INSERT INTO once.utc (at, v) VALUES ('2025-03-10 06:03+00', 3);
+SELECT at, v FROM once.abroad UNION ALL SELECT at, v FROM once.utc;
+
 -- A field that takes the option of one that is not proved is proved, too.
 SELECT json_agg(json_build_object('_id', i, 'hour', instant('2024-03-01Z'::timestamptz + i * interval '1 hour'),
     'n', CASE i WHEN 100 THEN 99 ELSE 1 + i % 3 END, 'cnt', CASE i WHEN 100 THEN 99 ELSE 1 + i % 3 END, 'size', 1 + i % 3,

@@ -190,4 +190,43 @@ SELECT try('INSERT INTO anything SELECT ts, ''{"": {"a": 1, "x.y": 2}}'' FROM wa
   AS error;
 SELECT count(*) FROM anything WHERE ts < '2013-10-10 00:50' OR ts >= '2013-10-10 00:51';
 
+-- Large buckets -------------------------------------------------------------
+
+-- two hours of points; some of the numbers are not of the BSON type of the others
+CREATE TABLE of_hours AS
+SELECT timestamptz '2013-10-10' + s * interval '1 second' AS ts,
+       CASE WHEN s % 700 <> 5 THEN s / 8.0::float8 END AS f,
+       s * 5000000000 AS l, s AS i,
+       CASE WHEN s % 900 <> 7 THEN s * 1.5 END AS n,
+       repeat('k', 1 + s % 5 * 200) || s AS key
+  FROM generate_series(-1, 7201) AS s;
+-- Insert the hours of one column into slots, and show whether it is read back.
+CREATE FUNCTION put_hours(col text, type text, field text)
+RETURNS TABLE (is_stored bool, buckets bigint)
+LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE format('CREATE FOREIGN TABLE hour (ts timestamptz, key text, v %s OPTIONS (field %L))
+    SERVER new_buckets OPTIONS (bucket_span ''1 hour'')', type, field);
+  PERFORM mongo_ts_create_index('hour');
+  EXECUTE format('INSERT INTO hour SELECT ts, %s, %I FROM of_hours ORDER BY ts',
+                 CASE WHEN field LIKE '%key%' THEN 'key' ELSE '''one''' END, col);
+  EXECUTE format('SELECT NOT EXISTS (
+      (SELECT ts, %s, %I FROM of_hours EXCEPT ALL SELECT * FROM hour) UNION ALL
+      (SELECT * FROM hour EXCEPT ALL SELECT ts, %1$s, %2$I FROM of_hours))',
+    CASE WHEN field LIKE '%key%' THEN 'key' ELSE '''one''' END, col) INTO is_stored;
+  DROP FOREIGN TABLE hour;
+  CREATE FOREIGN TABLE hour (ts timestamptz) SERVER new_buckets OPTIONS (collection 'hour');
+  SELECT count(*) FROM hour INTO buckets;
+  DROP FOREIGN TABLE hour;
+  PERFORM mongo_ts_command('new_buckets', '{"drop": "hour"}');
+  RETURN NEXT;
+END $$;
+SELECT * FROM put_hours('f', 'float8', 'v.{second}');
+SELECT * FROM put_hours('l', 'int8', 'v.{second}');
+SELECT * FROM put_hours('i', 'int', 'v.{second}');
+SELECT * FROM put_hours('n', 'numeric', 'v.{second}');
+SELECT * FROM put_hours('f', 'float8', 'v.{minute}.{second}');
+SELECT * FROM put_hours('f', 'float8', 'v.{second}.{key}');
+SELECT * FROM put_hours('l', 'int8', 'v.{key}.{second}');
+
 SELECT mongo_ts_command('new_buckets', '{"dropDatabase": 1}')->'ok' AS dropped;

@@ -121,3 +121,12 @@ CREATE FOREIGN TABLE present (ts timestamptz OPTIONS (field 's[].t'), k int, v i
   SERVER open_buckets OPTIONS (bucket_max_points '5', filter '{"kind": "a", "gone": {"$exists": false}}');
 INSERT INTO present SELECT timestamptz '2020-01-01' + i * interval '1 second', 1, i FROM generate_series(1, 8) i;
 SELECT count(*) FROM present;
+
+-- Long keys are looked for in parts.
+CREATE FOREIGN TABLE long_keys (ts timestamptz OPTIONS (field 's[].t'), k text, v int OPTIONS (field 's[].v'))
+  SERVER open_buckets OPTIONS (bucket_max_points '5');
+SELECT mongo_ts_create_index('long_keys');
+INSERT INTO long_keys SELECT timestamptz '2020-01-01' + i * interval '1 second', lpad(k::text, 12000, 'k'), i FROM generate_series(1, 2) i, generate_series(1, 1500) k;
+INSERT INTO long_keys SELECT timestamptz '2020-01-02' + i * interval '1 second', lpad(k::text, 12000, 'k'), i FROM generate_series(1, 3) i, generate_series(1, 1500) k;
+SELECT count(*), count(DISTINCT k) FROM long_keys;
+SELECT mongo_ts_command('open_buckets', '{"aggregate": "long_keys", "pipeline": [{"$group": {"_id": {"$size": "$s"}, "n": {"$sum": 1}}}], "cursor": {}}')::jsonb->'cursor'->'firstBatch';

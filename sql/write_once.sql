@@ -182,6 +182,13 @@ SELECT require('INSERT INTO points SELECT ts, k, k FROM series', 0);
 SELECT require('INSERT INTO points SELECT ts + interval ''1 s'', k, 7 FROM series WHERE k = 1', 0);
 SELECT require('INSERT INTO points SELECT ts + (k / 9) * interval ''1 s'', k, 100 FROM series', 8);
 SELECT n, sum, max, count(*) FROM buckets GROUP BY n, sum, max ORDER BY n, sum;
+-- rows of a slot that add up to "no reading" are no point
+SELECT mongo_ts_command('write_once', '{"drop": "points"}')->>'ok' IN ('1', 'true') AS dropped;
+ALTER FOREIGN TABLE points ALTER v OPTIONS (ADD missing_value '0');
+SELECT require('INSERT INTO points SELECT ts + i % 2 * interval ''1 s'', k, (ARRAY[5, 7, -5])[i + 1]
+  FROM series, generate_series(0, 2) i', 12);
+SELECT n, sum, count(*) FROM buckets GROUP BY n, sum;
+SELECT count(*), sum(v) FROM points;
 DROP FOREIGN TABLE points, buckets;
 
 -- Rolling collections ------------------------------------------------------

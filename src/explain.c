@@ -24,7 +24,6 @@
 #include "driver/attempt.h"
 #include "driver/document.h"
 #include "fdw_scan.h"
-#include "plan/estimate.h"
 #include "pushdown/sort_order.h"
 #include "scan/fdw_private.h"
 #include "scan/first_buckets.h"
@@ -348,7 +347,7 @@ explain_consistency(const MtsScan *scan, ExplainState *es)
 {
 	const MtsTable *table = scan->table;
 	Oid userid = scan->source->userid;
-	const MtsConnection *connection;
+	MtsConnection *connection;
 
 	if (!table->is_consistent ||
 		mts_known_server_is_silent(table->serverid, userid))

@@ -15,10 +15,10 @@
 #include "fdw_scan.h"
 
 #include "access/parallel.h"
+#include "access/table.h"
 #include "executor/execAsync.h"
 #include "executor/executor.h"
 #include "foreign/fdwapi.h"
-#include "foreign/foreign.h"
 
 #include "compat.h"
 #include "driver/xact.h"
@@ -26,7 +26,7 @@
 #include "pushdown/sort_order.h"
 #include "scan/fdw_private.h"
 #include "scan/parallel.h"
-#include "table/option.h"
+#include "table/table.h"
 
 static MtsScan *
 scan_of(const ForeignScanState *state)
@@ -244,14 +244,11 @@ bool
 mtsIsForeignScanParallelSafe(PlannerInfo *root, RelOptInfo *rel,
 							 RangeTblEntry *rte)
 {
-	const ForeignTable *table = GetForeignTable(rte->relid);
-	List *options =
-		list_concat_copy(table->options,
-						 GetForeignServer(table->serverid)->options);
-	const char *on_invalid = mts_option_get(options, "on_invalid");
+	Relation relation = table_open(rte->relid, NoLock);
+	const MtsTable *table = mts_table_try_open(relation);
 
-	return (!on_invalid || strcmp(on_invalid, "skip") != 0) &&
-		   !mts_option_get_bool(options, "async_capable", false) &&
+	table_close(relation, NoLock);
+	return table->on_invalid != MTS_INVALID_SKIP && !table->async_capable &&
 		   !mts_xact_is_active(table->serverid);
 }
 

@@ -142,28 +142,40 @@ mts_attempt_back_off(int tries)
 
 /* ---- Selecting a server ------------------------------------------------- */
 
+/* Find out whether any server of a connection reads snapshots. */
+static MtsSnapshots
+find_snapshots(const MtsConnection *connection)
+{
+	MtsSnapshots found = MTS_SNAPSHOTS_UNASKED;
+	mongoc_server_description_t **all;
+	size_t n;
+
+	all = mongoc_client_get_server_descriptions(connection->client, &n);
+	for (size_t i = 0; i < n && found != MTS_SNAPSHOTS_READ; i++)
+		if (mts_topology_describe(connection, all[i]).reads_snapshots)
+			found = MTS_SNAPSHOTS_READ;
+		else if (strcmp(mongoc_server_description_type(all[i]), "Unknown") !=
+				 0)
+			found = MTS_SNAPSHOTS_REFUSED;
+	mongoc_server_descriptions_destroy_all(all, n);
+	return found;
+}
+
 /*
  * mts_attempt_may_read_snapshots
  *		Tell whether any server of a connection reads snapshots; otherwise if
  *		no server has been asked yet.
+ *
+ * libmongoc copies what servers have said, so that is read once.
  */
 bool
-mts_attempt_may_read_snapshots(const MtsConnection *connection, bool otherwise)
+mts_attempt_may_read_snapshots(MtsConnection *connection, bool otherwise)
 {
-	mongoc_server_description_t **all;
-	bool is_asked = false;
-	bool found = false;
-	size_t n;
-
-	all = mongoc_client_get_server_descriptions(connection->client, &n);
-	for (size_t i = 0; i < n; i++)
-	{
-		is_asked |=
-			strcmp(mongoc_server_description_type(all[i]), "Unknown") != 0;
-		found |= mts_topology_describe(connection, all[i]).reads_snapshots;
-	}
-	mongoc_server_descriptions_destroy_all(all, n);
-	return is_asked ? found : otherwise;
+	if (connection->snapshots == MTS_SNAPSHOTS_UNKNOWN)
+		connection->snapshots = find_snapshots(connection);
+	return connection->snapshots == MTS_SNAPSHOTS_UNASKED
+			   ? otherwise
+			   : connection->snapshots == MTS_SNAPSHOTS_READ;
 }
 
 /* Tell whether any member of the deployment answers. */
@@ -406,6 +418,11 @@ mts_attempt_should_repeat(MtsAttempt *attempt, const bson_error_t *error)
 void
 mts_attempt_append_collation(const MtsAttempt *attempt, bson_t *doc)
 {
-	if (!attempt->connection->lacks_collation)
-		mts_template_fields(doc, "{collation: {locale: 'simple'}}");
+	bson_t collation;
+
+	if (attempt->connection->lacks_collation)
+		return;
+	bson_append_document_begin(doc, "collation", -1, &collation);
+	bson_append_utf8(&collation, "locale", -1, "simple", -1);
+	bson_append_document_end(doc, &collation);
 }

@@ -47,7 +47,7 @@ extern bool mts_attempt_try_select_server(MtsAttempt *attempt,
 										  bson_error_t *error);
 extern bool mts_attempt_should_repeat(MtsAttempt *attempt,
 									  const bson_error_t *error);
-extern bool mts_attempt_may_read_snapshots(const MtsConnection *connection,
+extern bool mts_attempt_may_read_snapshots(MtsConnection *connection,
 										   bool otherwise);
 extern void mts_attempt_begin_optional(MtsAttempt *attempt);
 extern void mts_attempt_end_optional(MtsAttempt *attempt, bool ok,

@@ -925,6 +925,67 @@ may_repeat(const MtsRound *round, uint32 code)
 	return mts_xact_may_repeat(bulk->connection);
 }
 
+/* Make the form of a write that is always right. */
+static void
+fall_back(MtsOp *op)
+{
+	void (*make)(MtsOp *) = op->fall_back;
+
+	op->new_bucket = NULL;
+	op->fall_back = NULL;
+	if (make)
+		make(op);
+}
+
+/* Tell whether a write is an update that may find nothing. */
+static bool
+is_tried_update(const MtsOp *op)
+{
+	return op->kind == MTS_OP_UPDATE && op->fall_back;
+}
+
+/* Tell whether some writes are updates that may find nothing. */
+static bool
+has_tried_updates(const MtsRound *round)
+{
+	for (int i = 0; i < round->n; i++)
+		if (is_tried_update(round->ops[i]))
+			return true;
+	return false;
+}
+
+/* Have the writes that are tried as updates fall back. */
+static void
+give_up_updates(MtsRound *round)
+{
+	for (int i = 0; i < round->n; i++)
+		if (is_tried_update(round->ops[i]))
+			fall_back(round->ops[i]);
+	qsort(round->ops, round->n, sizeof(MtsOp *), compare_ops);
+	queue_commands(round);
+}
+
+/*
+ * Do the commands of a part of PostgreSQL's transaction.
+ *
+ * If tried updates have not all found a document, writes follow that are
+ * always right.  A reply does not tell which updates have found one, so all
+ * writes are sent again.  The transaction need not be aborted, since what is
+ * stored already is stored again.
+ */
+static bool
+finish_tried_commands(MtsRound *round, bson_error_t *error)
+{
+	if (!finish_commands(round, error))
+		return false;
+	if (round->affected >= round->n || !has_tried_updates(round))
+		return true;
+	mts_xact_drop(round->bulk->connection);
+	give_up_updates(round);
+	rewind_commands(round);
+	return finish_commands(round, error);
+}
+
 /*
  * Do the writes as a part of PostgreSQL's transaction.  Returns whether they
  * are done.  Otherwise they say why not, and can be sent again.
@@ -944,7 +1005,7 @@ finish_xact(MtsRound *round)
 	{
 		rewind_commands(round);
 		if (mts_xact_open(&round->attempt, &round->transaction, &error) &&
-			finish_commands(round, &error))
+			finish_tried_commands(round, &error))
 		{
 			finish_writes(round, ops, n);
 			if (round->has_duplicate)
@@ -975,6 +1036,8 @@ finish_xact(MtsRound *round)
 		return true;
 	}
 	record_abort(ops, n, n, &error);
+	/* the next part may not be one of PostgreSQL's transaction */
+	give_up_updates(round);
 	return false;
 }
 
@@ -1139,18 +1202,6 @@ should_send_again(const MtsRound *round, MtsOp *op)
 			   ++op->duplicates < MTS_MAX_DUPLICATES;
 	return decision != MTS_GIVE_UP &&
 		   !(decision == MTS_AGAIN_IN_PARTS && round->kind == PART_XACT);
-}
-
-/* Make the form of a write that is always right. */
-static void
-fall_back(MtsOp *op)
-{
-	void (*make)(MtsOp *) = op->fall_back;
-
-	op->new_bucket = NULL;
-	op->fall_back = NULL;
-	if (make)
-		make(op);
 }
 
 /*

@@ -37,8 +37,10 @@ typedef struct MtsOp
 	const bson_t *new_bucket; /* what an upsert inserts instead, or NULL */
 	void (*fall_back)(struct MtsOp *op); /* sets the selector and the document
 										  * that are always right, after the
-										  * server has refused this upsert;
-										  * NULL if these are */
+										  * server has refused this upsert, or
+										  * this update may have found nothing
+										  * (then the writes of a call can be
+										  * done twice); NULL if these are */
 	const void *source;                  /* for fall_back */
 	const char *collection;              /* of a rolling set, or NULL */
 	const bson_t *identity; /* that messages name; NULL for all of selector */

@@ -41,18 +41,17 @@ refuse_view(const MtsBulk *bulk)
 }
 
 /*
- * mts_bulk_error_check_view
- *		Raise an error if the collection is a view or a time-series collection,
- *		as far as the server tells.
+ * Raise an error if the collection is a view or a time-series collection, as
+ * far as the server tells.
  *
- * The server refuses writes to a view.  The caller asks here when changes find
- * other documents than were read, before it reports that.  A view can show a
+ * The server refuses writes to a view.  This is asked when changes find other
+ * documents than were read, before that is reported.  A view can show a
  * document several times, or without the field that was changed.  A
  * time-series collection is a view of its buckets, whose documents can have
  * the same _id.
  */
-void
-mts_bulk_error_check_view(const MtsBulk *bulk)
+static void
+check_view(const MtsBulk *bulk)
 {
 	/* nameOnly and authorizedCollections need no right to list all */
 	const bson_t *reply = mts_command_try_run(
@@ -88,7 +87,7 @@ mts_bulk_error_refuse_changed(const MtsBulk *bulk, const char *detail)
 	bool is_partial =
 		!bulk->is_undoable && (bulk->points_stored > 0 || bulk->affected > 0);
 
-	mts_bulk_error_check_view(bulk);
+	check_view(bulk);
 	ereport(
 		ERROR,
 		(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),

@@ -11,7 +11,6 @@
 #include "driver/bulk.h"
 
 extern char *mts_bulk_error_message(const MtsBulk *bulk);
-extern void mts_bulk_error_check_view(const MtsBulk *bulk);
 extern _Noreturn void mts_bulk_error_refuse_changed(const MtsBulk *bulk,
 													const char *detail);
 extern _Noreturn void mts_bulk_error_raise_failure(MtsBulk *bulk,

@@ -16,6 +16,16 @@
 /* How long the server may take for an optional count, in milliseconds */
 #define OPTIONAL_COUNT_MSECS 500
 
+/* What a command has of the fields that are common to commands */
+typedef struct Given
+{
+	bool is_more; /* it is a getMore */
+	bool comment;
+	bool session;
+	bool read_concern;
+	bool write_concern;
+} Given;
+
 /* ---- Requests ----------------------------------------------------------- */
 
 /*
@@ -58,13 +68,34 @@ append_read_preference(const MtsAttempt *attempt, bson_t *fields)
 	bson_append_document_end(fields, &document);
 }
 
+/* Look through the fields of a command once. */
+static Given
+find_given(const bson_t *command)
+{
+	Given given = {0};
+	bson_iter_t iter;
+
+	if (!bson_iter_init(&iter, command) || !bson_iter_next(&iter))
+		return given;
+	given.is_more = strcmp(bson_iter_key(&iter), "getMore") == 0;
+	while (bson_iter_next(&iter))
+	{
+		const char *key = bson_iter_key(&iter);
+
+		given.comment |= strcmp(key, "comment") == 0;
+		given.session |= strcmp(key, "lsid") == 0;
+		given.read_concern |= strcmp(key, "readConcern") == 0;
+		given.write_concern |= strcmp(key, "writeConcern") == 0;
+	}
+	return given;
+}
+
 /*
  * Append the read and write concerns of the URI, as far as the command has
  * none.  In a transaction, the caller does that.
  */
 static void
-append_concerns(const MtsAttempt *attempt, const bson_t *command,
-				bson_t *fields)
+append_concerns(const MtsAttempt *attempt, Given given, bson_t *fields)
 {
 	const mongoc_client_t *client = attempt->connection->client;
 	const mongoc_read_concern_t *reads =
@@ -72,40 +103,28 @@ append_concerns(const MtsAttempt *attempt, const bson_t *command,
 	const mongoc_write_concern_t *writes =
 		mongoc_client_get_write_concern(client);
 
-	if (attempt->is_write && !bson_has_field(command, "writeConcern") &&
+	if (attempt->is_write && !given.write_concern &&
 		!mongoc_write_concern_is_default(writes))
 		(void) mongoc_write_concern_append((mongoc_write_concern_t *) writes,
 										   fields);
 	else if (!attempt->is_write && !attempt->needs_primary &&
-			 !bson_has_field(command, "readConcern") &&
-			 !mongoc_read_concern_is_default(reads))
+			 !given.read_concern && !mongoc_read_concern_is_default(reads))
 		(void) mongoc_read_concern_append((mongoc_read_concern_t *) reads,
 										  fields);
 }
 
-/* Tell whether a command has a name. */
-static bool
-is_named(const bson_t *command, const char *name)
-{
-	bson_iter_t iter;
-
-	return bson_iter_init(&iter, command) && bson_iter_next(&iter) &&
-		   strcmp(bson_iter_key(&iter), name) == 0;
-}
-
 /*
  * Append the fields that each command has besides its own.  has_session says
- * that it belongs to a session, which is that of reads unless it names one.
+ * that it belongs to the session of reads.
  */
 static void
 append_fields(const MtsAttempt *attempt, const char *database,
-			  const bson_t *command, bool has_session, bson_t *fields)
+			  bool has_session, bson_t *fields)
 {
 	MtsConnection *connection = attempt->connection;
 
 	bson_append_utf8(fields, "$db", -1, database, -1);
-	if (attempt->server.has_sessions && has_session &&
-		!bson_has_field(command, "lsid"))
+	if (attempt->server.has_sessions && has_session)
 		mts_connection_append_lsid(&connection->reads, "lsid", fields);
 	mts_exchange_append_time(&connection->exchange, fields);
 }
@@ -156,14 +175,14 @@ mts_command_submit(const MtsAttempt *attempt, const char *database,
 	MtsConnection *connection = attempt->connection;
 	char *name = mts_document_utf8(database);
 	bson_t *fields = mts_document_new();
+	Given given = find_given(command);
 
-	if (!bson_has_field(command, "comment"))
+	if (!given.comment)
 		mts_comment_append(attempt, fields);
 	if (!attempt->in_transaction)
-		append_concerns(attempt, command, fields);
+		append_concerns(attempt, given, fields);
 	/* a cursor of a caller's can be one of another session */
-	append_fields(attempt, name, command, !is_named(command, "getMore"),
-				  fields);
+	append_fields(attempt, name, !given.session && !given.is_more, fields);
 	if (!attempt->in_transaction && !attempt->is_write)
 		append_read_preference(attempt, fields);
 	if (attempt->is_write)
@@ -187,7 +206,7 @@ mts_command_submit_more(const MtsAttempt *attempt, const char *database,
 	bson_t fields = BSON_INITIALIZER;
 	bool ok;
 
-	append_fields(attempt, database, command, true, &fields);
+	append_fields(attempt, database, !find_given(command).session, &fields);
 	ok = submit(attempt, database, command, &fields, ticket, error);
 	bson_destroy(&fields);
 	return ok;
@@ -210,7 +229,7 @@ mts_command_send_only(const MtsAttempt *attempt, const char *database,
 	bson_t fields = BSON_INITIALIZER;
 	MtsTicket ticket;
 
-	append_fields(attempt, database, command, true, &fields);
+	append_fields(attempt, database, !find_given(command).session, &fields);
 	mts_exchange_make_room(exchange, channel, command->len + fields.len);
 	if (attempt->server.is_mongodb)
 		ticket = mts_exchange_send_only(exchange, channel, command, &fields);

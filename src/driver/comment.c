@@ -57,6 +57,7 @@ static void
 append_escape(StringInfo text, char escape, Oid relid)
 {
 	bool has_catalog = IsTransactionState();
+	const char *name;
 
 	switch (escape)
 	{
@@ -72,11 +73,12 @@ append_escape(StringInfo text, char escape, Oid relid)
 			break;
 		case 't':
 			/* a command can be for no table */
-			if (has_catalog && get_rel_name(relid))
+			name = has_catalog ? get_rel_name(relid) : NULL;
+			if (name)
 				appendStringInfoString(text, quote_qualified_identifier(
 												 get_namespace_name(
 													 get_rel_namespace(relid)),
-												 get_rel_name(relid)));
+												 name));
 			break;
 		case 'u':
 			append_name(text, has_catalog

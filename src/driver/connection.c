@@ -18,7 +18,6 @@
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
-#include "core/bson/template.h"
 #include "driver/command_log.h"
 #include "driver/comment.h"
 #include "driver/document.h"
@@ -59,13 +58,14 @@ log_message(mongoc_log_level_t level, const char *domain, const char *message,
 	(void) mts_command_log_emit(DEBUG1, text, NULL);
 }
 
-/* Have the next call select its server anew. */
+/* Have the next call select its server anew, and ask what servers can do. */
 static void
 server_changed(const mongoc_apm_server_changed_t *event)
 {
 	MtsConnection *connection = mongoc_apm_server_changed_get_context(event);
 
 	connection->primary_expiry = 0;
+	connection->snapshots = MTS_SNAPSHOTS_UNKNOWN;
 }
 
 /*

@@ -69,6 +69,15 @@ typedef struct MtsWriteSessions
 	MtsTransaction batch; /* the last one */
 } MtsWriteSessions;
 
+/* Whether any server of a connection reads snapshots */
+typedef enum MtsSnapshots
+{
+	MTS_SNAPSHOTS_UNKNOWN, /* until the descriptions of servers are read */
+	MTS_SNAPSHOTS_UNASKED, /* no server has described itself */
+	MTS_SNAPSHOTS_READ,
+	MTS_SNAPSHOTS_REFUSED
+} MtsSnapshots;
+
 /*
  * A client of one foreign server and user mapping.  It is closed once it is
  * invalid and nothing pins it.
@@ -84,6 +93,7 @@ typedef struct MtsConnection
 	MtsServer primary;    /* the one selected last */
 	int64 primary_expiry; /* when it must be selected again, in monotonic
 						   * microseconds */
+	MtsSnapshots snapshots;
 	MtsExchange exchange;
 	MtsLsid reads; /* the session of commands without another one */
 	MtsWriteSessions writes[2]; /* of the bulk write that is under way; and of

@@ -31,7 +31,6 @@
 #include "core/bson/bson.h"
 #include "driver/attempt.h"
 #include "driver/command.h"
-#include "driver/comment.h"
 #include "driver/document.h"
 #include "driver/orphan.h"
 #include "driver/report.h"
@@ -1117,6 +1116,17 @@ spool(MtsCursor *cursor)
 	}
 	mts_spool_rewind(&cursor->spool);
 	cursor->nspooled = n;
+}
+
+/*
+ * mts_cursor_is_refused
+ *		Tell whether a cursor has returned no documents because the user may
+ *		not read them; see MtsFind.
+ */
+bool
+mts_cursor_is_refused(const MtsCursor *cursor)
+{
+	return cursor->may_be_refused && !cursor->xact && !cursor->is_open;
 }
 
 /*

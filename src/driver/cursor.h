@@ -51,6 +51,7 @@ extern MtsCursor *mts_cursor_aggregate(MtsConnection *connection,
 extern MtsCursor *mts_cursor_collections(MtsConnection *connection,
 										 const char *database);
 extern const bson_t *mts_cursor_next(MtsCursor *cursor);
+extern bool mts_cursor_is_refused(const MtsCursor *cursor);
 extern void mts_cursor_spool(const MtsConnection *connection);
 extern bool mts_cursor_must_wait(MtsCursor *cursor);
 extern void mts_cursor_wait_any(List *cursors);

@@ -130,9 +130,15 @@ mts_document_number(const bson_t *doc, const char *path)
 bson_t *
 mts_document_new(void)
 {
-	bson_t *doc = bson_new();
+	/* libbson's own allocation of its aligned struct takes longer */
+	MemoryContextCallback *callback = palloc(
+		sizeof(*callback) + sizeof(bson_t) + __alignof__(bson_t));
+	bson_t *doc = (bson_t *) TYPEALIGN(__alignof__(bson_t), callback + 1);
 
-	mts_document_adopt(doc);
+	bson_init(doc);
+	callback->func = release_document;
+	callback->arg = doc;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
 	return doc;
 }
 

@@ -20,7 +20,6 @@
 #include "driver/exchange.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "driver/reply.h"

@@ -33,7 +33,6 @@
 #include "driver/document.h"
 #include "driver/report.h"
 #include "driver/server_error.h"
-#include "driver/snapshot.h"
 #include "driver/transaction.h"
 #include "driver/write_log.h"
 
@@ -300,6 +299,19 @@ mts_xact_record(const MtsConnection *connection, const char *database,
 {
 	mts_write_log_append(&find(connection)->log, database, command,
 						 ndocuments);
+}
+
+/*
+ * mts_xact_drop
+ *		Remove the commands that were recorded, because others follow that do
+ *		the same.
+ */
+void
+mts_xact_drop(const MtsConnection *connection)
+{
+	MtsWriteLog *log = &find(connection)->log;
+
+	mts_write_log_cut(log, log->kept);
 }
 
 /*

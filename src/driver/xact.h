@@ -27,6 +27,7 @@ extern void mts_xact_postpone(MtsConnection *connection, const char *database,
 extern void mts_xact_record(const MtsConnection *connection,
 							const char *database, const bson_t *command,
 							int64 ndocuments);
+extern void mts_xact_drop(const MtsConnection *connection);
 extern void mts_xact_keep(const MtsConnection *connection, MtsStored written);
 extern void mts_xact_commit(const MtsConnection *connection);
 

@@ -76,18 +76,20 @@ static void
 add_increment(const MtsLayout *layout, MtsChange *change,
 			  const MtsChange *later)
 {
-	bson_value_t *sums = palloc(layout->ncolumns * sizeof(bson_value_t));
-
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
-		const bson_value_t *a = &change->values[i], *b = &later->values[i];
+		const MtsColumn *column = &layout->columns[i];
+		const bson_value_t *added = mts_change_value(later, column);
+		bson_value_t *value;
 
-		sums[i] = mts_number_is_number(b) ? *b : *a;
-		if (layout->columns[i].role == MTS_ROLE_VALUE &&
-			mts_number_is_number(a) && mts_number_is_number(b))
-			sums[i] = mts_number_add(a, b);
+		if (!mts_number_is_number(added))
+			continue;
+		value = &change->items[column->place];
+		if (column->role == MTS_ROLE_VALUE && mts_number_is_number(value))
+			*value = mts_number_add(value, added);
+		else
+			*value = *added;
 	}
-	change->values = sums;
 }
 
 /*
@@ -208,7 +210,8 @@ add_bounds(const MtsTable *table, MtsBucketChange *bucket)
 		/* a stored point keeps its time unless the change has one */
 		if (!bucket->points_are_new &&
 			(change->kind != MTS_CHANGE_SET || layout->time_column < 0 ||
-			 change->values[layout->time_column].value_type == BSON_TYPE_EOD))
+			 mts_change_value(change, mts_layout_time_column(layout))
+					 ->value_type == BSON_TYPE_EOD))
 			continue;
 		first = Min(first, change->time);
 		last = Max(last, change->time);
@@ -247,8 +250,8 @@ add_aggregates(MtsBucketChange *bucket, int i)
 		return;
 	for (int j = 0; j < bucket->n; j++)
 	{
-		const bson_value_t *value = &bucket->changes[j]->values[i];
-
+		const bson_value_t *value =
+			mts_change_value(bucket->changes[j], column);
 		bool is_number = mts_number_is_number(value);
 
 		if (!is_number && value->value_type != BSON_TYPE_UTF8 &&
@@ -342,7 +345,7 @@ make_document_op(const MtsTargeting *targeting, const MtsBucketWrite *write)
 {
 	const MtsLayout *layout = &targeting->table->layout;
 	const MtsIdentity *identity = targeting->identity;
-	const bson_value_t *values = write->changes[0]->values;
+	const bson_value_t *values = write->changes[0]->items;
 	bool is_insert = write->kind == MTS_BUCKET_UPSERT;
 	MtsFields fields = {0};
 	bson_t *doc = mts_document_new();
@@ -390,10 +393,11 @@ make_update(MtsOp *op)
 	op->document = update;
 }
 
-/* Build the update of a bucket without conditions; see make_conditional. */
+/* Build the upsert of a bucket without conditions; see make_conditional. */
 static void
 drop_conditions(MtsOp *op)
 {
+	op->kind = MTS_OP_UPSERT;
 	op->selector = op->identity;
 	make_update(op);
 }
@@ -407,16 +411,21 @@ is_tried_once(const MtsBucketWrite *write, const MtsBucketChange *bucket)
 		   mts_write_once_is_possible(bucket);
 }
 
-/* Build the update of a bucket by operators, under their conditions. */
+/*
+ * Build the upsert of a bucket by operators, under their conditions; or, where
+ * it must not be refused, an update that may find nothing.
+ */
 static void
-make_conditional(const MtsBucketChange *bucket, MtsOp *op)
+make_conditional(const MtsBucketChange *bucket, bool may_be_refused, MtsOp *op)
 {
 	bson_t *selector = bson_copy(op->selector);
 	bson_t *update = mts_document_new();
 
 	mts_document_adopt(selector);
-	mts_write_once_require(bucket, selector);
+	mts_write_once_require(bucket, may_be_refused, selector);
 	mts_update_plain(bucket, update);
+	if (!may_be_refused)
+		op->kind = MTS_OP_UPDATE;
 	op->identity = op->selector;
 	op->selector = selector;
 	op->document = update;
@@ -539,7 +548,7 @@ make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
 	if (op.new_bucket)
 		op.fall_back = make_update;
 	else if (is_tried_once(write, bucket))
-		make_conditional(bucket, &op);
+		make_conditional(bucket, write->may_be_refused, &op);
 	else
 		make_update(&op);
 	return op;

@@ -41,6 +41,8 @@ typedef struct MtsBucketWrite
 	bool is_known;       /* the statement has written the bucket before */
 	bool is_assumed_new; /* the bucket is inserted whole, if possible */
 	bool is_assumed_once; /* otherwise, its slots are empty */
+	bool may_be_refused;  /* if these two are wrong; or the transaction is
+						   * aborted */
 } MtsBucketWrite;
 
 extern void mts_bucket_write_add(const MtsLayout *layout,

@@ -221,7 +221,7 @@ check_row(const MtsEdits *edits, const MtsRowIdBucket *bucket, bool moves,
 	const MtsTable *table = targeting->table;
 	const MtsIdentity *identity = targeting->identity;
 	bool keeps_bucket = !moves && table->layout.bucket_time.is_set;
-	MtsRowTarget *target;
+	MtsRowTarget target;
 
 	if (moves && identity->problem)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -234,12 +234,14 @@ check_row(const MtsEdits *edits, const MtsRowIdBucket *bucket, bool moves,
 								 keeps_bucket ? &bucket->start : NULL);
 	if (table->rolling_name && table->layout.nslots == 0 &&
 		!mts_row_target_is_timeless(targeting, new_row) &&
-		strcmp(mts_collections_at(table, target->time), bucket->collection) !=
-			0)
+		strcmp(mts_collections_at(table, target.change->time),
+			   bucket->collection) != 0)
 		refuse_change(mts_layout_time_column(&table->layout),
 					  "The document would belong to another collection.");
 	if (moves || table->layout.nslots == 0)
-		mts_row_target_encode_bucket(targeting, new_row, target->values);
+		mts_row_target_encode_bucket(targeting, new_row,
+									 palloc0(table->layout.ncolumns *
+											 sizeof(bson_value_t)));
 }
 
 /*
@@ -368,7 +370,7 @@ match_edit(const MtsEdits *edits)
 
 /* Encode the columns that an edit changes; return whether there are any. */
 static bool
-encode_changed(const MtsEdits *edits, MtsRowTarget *target)
+encode_changed(const MtsEdits *edits, MtsChange *change)
 {
 	const MtsTargeting *targeting = edits->writer->targeting;
 	const MtsLayout *layout = &targeting->table->layout;
@@ -376,12 +378,16 @@ encode_changed(const MtsEdits *edits, MtsRowTarget *target)
 
 	if (layout->nslots == 0)
 		mts_row_target_encode_bucket(targeting, edits->new_row,
-									 target->values);
+									 change->items);
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
+		int place = layout->columns[i].place;
+
+		if (place < 0)
+			continue;
 		if (!differ(edits, i, edits->old_row, edits->new_row))
-			target->values[i].value_type = BSON_TYPE_EOD;
-		has_changed |= target->values[i].value_type != BSON_TYPE_EOD;
+			change->items[place].value_type = BSON_TYPE_EOD;
+		has_changed |= change->items[place].value_type != BSON_TYPE_EOD;
 	}
 	return has_changed;
 }
@@ -393,34 +399,35 @@ make_change(const MtsEdits *edits, const Edit *edit)
 	const MtsTargeting *targeting = edits->writer->targeting;
 	const MtsLayout *layout = &targeting->table->layout;
 	const MtsBucket *bucket = edits->reader->bucket;
-	MtsRowTarget *target;
+	MtsChange *change;
 
 	if (edit->new_row)
 	{
 		ExecStoreHeapTupleDatum(edit->new_row, edits->new_row);
-		target = mts_row_target_make(targeting, edits->new_row,
+		change = mts_row_target_make(targeting, edits->new_row,
 									 layout->bucket_time.is_set
 										 ? &bucket->unfold.start
-										 : NULL);
-		target->change.kind = MTS_CHANGE_SET;
-		if (!encode_changed(edits, target))
+										 : NULL)
+					 .change;
+		change->kind = MTS_CHANGE_SET;
+		if (!encode_changed(edits, change))
 			return NULL;
 	}
 	else
 	{
-		target = mts_row_target_new(layout);
-		target->change.kind = MTS_CHANGE_REMOVE;
+		change = mts_row_target_new_change(layout);
+		change->kind = MTS_CHANGE_REMOVE;
 	}
 	/* the point keeps its slot, which need not be the first for its time */
 	for (int i = 0; i < layout->nslots; i++)
 	{
 		const MtsSlotKey *key = &bucket->point.slots[i];
 
-		target->change.index[i] = key->index;
+		change->index[i] = key->index;
 		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY)
-			target->change.texts[i] = pnstrdup(key->text, key->len);
+			change->texts[i] = pnstrdup(key->text, key->len);
 	}
-	return &target->change;
+	return change;
 }
 
 static bson_t *

@@ -21,8 +21,10 @@
 #include "driver/document.h"
 #include "modify/bucket_write.h"
 
-/* The keys of one query, whose filter has their values */
+/* The keys of one query, whose filter has their values, and the bytes of these
+ * after which it has no more */
 #define MAX_KEYS 10000
+#define MAX_KEY_BYTES (4 * 1024 * 1024)
 
 /* A key whose open bucket is looked for */
 typedef struct Key
@@ -102,30 +104,34 @@ append_distinct(bson_t *array, const bson_value_t *last,
 
 /*
  * Append the condition that a document has, in each identifying field, the
- * value of one of the keys, and set the keys' values.
+ * value of one of the keys, and set the keys' values.  Returns how many of the
+ * keys these are: the first ones, as far as their values fit.
  *
  * A document can have the values of several keys.  Its bucket is of none of
  * them, and is ignored.
  */
-static void
+static int
 append_condition(const MtsTargeting *targeting, List *writes, Key *keys,
 				 bson_t *filter)
 {
 	const MtsIdentity *identity = targeting->identity;
-	int n = list_length(writes);
-	const MtsFieldValue **fields = palloc(n * sizeof(MtsFieldValue *));
+	const MtsFieldValue **fields =
+		palloc(list_length(writes) * sizeof(MtsFieldValue *));
 	char path[MTS_MAX_PATH];
+	size_t size = 0;
+	int n;
 
-	for (int i = 0; i < n; i++)
+	for (n = 0; n < list_length(writes) && size < MAX_KEY_BYTES; n++)
 	{
-		const MtsBucketWrite *write = list_nth(writes, i);
+		const MtsBucketWrite *write = list_nth(writes, n);
 		bson_t *values = mts_document_new();
 
-		fields[i] =
+		fields[n] =
 			mts_row_target_identity(targeting, write->start, write->values);
 		for (int j = 0; j < identity->n; j++)
-			append_value(values, j, fields[i][j].value);
-		keys[i] = (Key){values, write->open};
+			append_value(values, j, fields[n][j].value);
+		keys[n] = (Key){values, write->open};
+		size += values->len;
 	}
 	for (int j = 0; j < identity->n; j++)
 	{
@@ -138,6 +144,7 @@ append_condition(const MtsTargeting *targeting, List *writes, Key *keys,
 		mts_path_dotted(field->steps, field->nsteps, path, sizeof(path));
 		mts_template_append(filter, path, "{$in: %a}", array);
 	}
+	return n;
 }
 
 /* Make the stage that groups buckets by key: the last one, and its points. */
@@ -190,14 +197,17 @@ set_found(const MtsIdentity *identity, const bson_t *group, const Key *keys,
 	mts_open_bucket_set(found->open, id, mts_document_number(group, "n"));
 }
 
-/* Find the open buckets of keys of one collection. */
-static void
+/*
+ * Find the open buckets of keys of one collection.  They stay unknown if the
+ * user may write into buckets but not read them.  Returns how many of the
+ * keys, from the first one on, were looked for.
+ */
+static int
 find_in_collection(const MtsTargeting *targeting, MtsConnection *connection,
 				   const char *collection, List *writes)
 {
 	const MtsTable *table = targeting->table;
-	int n = list_length(writes);
-	Key *keys = palloc(n * sizeof(Key));
+	Key *keys = palloc(list_length(writes) * sizeof(Key));
 	bson_t *filter = mts_document_new();
 	char array[MTS_MAX_PATH];
 	MtsFind find = {.filter = filter,
@@ -207,18 +217,21 @@ find_in_collection(const MtsTargeting *targeting, MtsConnection *connection,
 					.relid = table->relid};
 	const bson_t *group;
 	MtsCursor *cursor;
+	int n = append_condition(targeting, writes, keys, filter);
 
-	append_condition(targeting, writes, keys, filter);
 	qsort(keys, n, sizeof(Key), compare_keys);
 	mts_bucket_write_require_room(&table->layout, 1, filter);
 	mts_bucket_write_array_path(&table->layout, array);
 	find.group = make_group(targeting, array);
+	cursor = mts_cursor_find(connection, table->database, collection, &find);
 	for (int i = 0; i < n; i++)
 		mts_open_bucket_set(keys[i].open, NULL, 0);
-	cursor = mts_cursor_find(connection, table->database, collection, &find);
 	while ((group = mts_cursor_next(cursor)))
 		set_found(targeting->identity, group, keys, n);
+	for (int i = 0; i < n && mts_cursor_is_refused(cursor); i++)
+		keys[i].open->is_known = false;
 	mts_cursor_close(cursor);
+	return n;
 }
 
 /*
@@ -235,29 +248,36 @@ mts_open_bucket_find(const MtsTargeting *targeting, MtsConnection *connection,
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw keys",
 							  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(memory);
-	List *part;
+	List *unknown = NIL;
+	ListCell *lc;
 
-	do
+	foreach (lc, writes)
 	{
-		const char *collection = NULL;
-		ListCell *lc;
+		MtsBucketWrite *write = lfirst(lc);
 
-		MemoryContextReset(memory);
-		part = NIL;
-		foreach (lc, writes)
+		if (write->n > 1 && write->open && !write->open->is_known)
+			unknown = lappend(unknown, write);
+	}
+	while (unknown)
+	{
+		const char *collection =
+			((MtsBucketWrite *) linitial(unknown))->collection;
+		List *part = NIL, *rest = NIL;
+		int n;
+
+		foreach (lc, unknown)
 		{
 			MtsBucketWrite *write = lfirst(lc);
 
-			if (write->n < 2 || !write->open || write->open->is_known ||
-				(collection && strcmp(write->collection, collection) != 0) ||
-				list_length(part) == MAX_KEYS)
-				continue;
-			collection = write->collection;
-			part = lappend(part, write);
+			if (list_length(part) < MAX_KEYS &&
+				strcmp(write->collection, collection) == 0)
+				part = lappend(part, write);
+			else
+				rest = lappend(rest, write);
 		}
-		if (part)
-			find_in_collection(targeting, connection, collection, part);
-	} while (part);
+		n = find_in_collection(targeting, connection, collection, part);
+		unknown = list_concat(list_copy_tail(part, n), rest);
+	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);
 }

@@ -193,18 +193,26 @@ time_value(MtsTime t)
 	return value;
 }
 
+/* mts_rollup_mark_id: return a unique value, for a stale range. */
+bson_value_t
+mts_rollup_mark_id(void)
+{
+	bson_value_t id = {.value_type = BSON_TYPE_OID};
+
+	bson_oid_init(&id.value.v_oid, NULL);
+	return id;
+}
+
 /*
  * mts_rollup_mark_range
  *		Return a stale range, as the state has it.  n is unique.
  */
 bson_t *
-mts_rollup_mark_range(MtsRange range, const bson_oid_t *n)
+mts_rollup_mark_range(MtsRange range, const bson_value_t *n)
 {
 	bson_value_t from = time_value(range.from), to = time_value(range.to);
-	bson_value_t id = {.value_type = BSON_TYPE_OID};
 
-	id.value.v_oid = *n;
-	return mts_document_make("{from: %v, to: %v, n: %v}", &from, &to, &id);
+	return mts_document_make("{from: %v, to: %v, n: %v}", &from, &to, n);
 }
 
 /* Extend a range, so that few such ranges have all points. */
@@ -236,7 +244,7 @@ make_op(const MtsRollup *rollup, MtsRange range, bool has_many)
 		"{_id: %s, stale: {$not: {$elemMatch: {from: {$lte: %v}, "
 		"to: {$gte: %v}, refreshing: {$exists: false}}}}}",
 		mts_document_utf8(rollup->table->collection), &from, &to);
-	bson_oid_t n;
+	bson_value_t n = mts_rollup_mark_id();
 
 	mts_template_fields(selector, has_many
 									  ? "{" MANY_RANGES ": {$exists: true}}"
@@ -245,7 +253,6 @@ make_op(const MtsRollup *rollup, MtsRange range, bool has_many)
 		mts_template_fields(selector, "{until: {$exists: true}}");
 	else
 		mts_template_fields(selector, "{until: {$gt: %v}}", &from);
-	bson_oid_init(&n, NULL);
 	if (has_many)
 		range = widen(range);
 	return (MtsOp){.kind = MTS_OP_UPDATE,

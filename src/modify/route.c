@@ -56,10 +56,12 @@ mts_route_init(MtsBulk *bulk, const MtsTable *table, Oid userid)
 							mts_document_utf8("_id_"));
 }
 
+/* An update that falls back becomes an upsert. */
 static bool
 may_insert(const MtsOp *op)
 {
-	return op->kind == MTS_OP_INSERT || op->kind == MTS_OP_UPSERT;
+	return op->kind == MTS_OP_INSERT || op->kind == MTS_OP_UPSERT ||
+		   op->fall_back;
 }
 
 /* ---- New collections ------------------------------------- */

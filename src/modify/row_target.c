@@ -16,6 +16,21 @@
 #include "driver/document.h"
 
 /*
+ * What is known of the last row.  The next one often has the same bucket, or
+ * the same time.
+ */
+typedef struct MtsLastRow
+{
+	MtsRange bucket;    /* empty if the next row can have another start */
+	bool has_slots;     /* slots is set */
+	MtsSlotClock slots; /* of the last bucket */
+	bool has_slot;      /* the rest is set */
+	MtsTime time;       /* what mts_layout_slot_index_in has found for it */
+	MtsTime exact;
+	int64_t index[MTS_MAX_SLOTS];
+} MtsLastRow;
+
+/*
  * mts_row_target_prepare
  *		Prepare to compute the targets of a table's rows.
  */
@@ -28,7 +43,8 @@ mts_row_target_prepare(const MtsTable *table)
 	targeting->table = table;
 	targeting->identity = mts_identity_make(table);
 	targeting->encoders = palloc0(layout->ncolumns * sizeof(MtsToBson *));
-	targeting->last = palloc0(sizeof(MtsRange));
+	targeting->values = palloc(layout->ncolumns * sizeof(int));
+	targeting->last = palloc0(sizeof(MtsLastRow));
 	targeting->hides_stored = !mts_table_shows_values(table);
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
@@ -38,10 +54,20 @@ mts_row_target_prepare(const MtsTable *table)
 			targeting->needs_settings |= !targeting->encoders[i]->is_plain;
 		}
 		targeting->has_read_only |= targeting->identity->read_only[i];
+		targeting->has_text_slots |= layout->columns[i].role == MTS_ROLE_SLOT;
+		if (layout->columns[i].role == MTS_ROLE_VALUE)
+			targeting->values[targeting->nvalues++] = i;
 	}
 	if (layout->time_column >= 0)
+	{
 		targeting->time_type =
 			getBaseType(table->attributes[layout->time_column].typid);
+		targeting->time_is_key = mts_layout_time_is_key(layout);
+		/* a time that cannot be written is not inserted, and stays */
+		targeting->has_own_time =
+			layout->time_kind != MTS_TIME_SLOTS && !targeting->time_is_key &&
+			mts_format_is_writable(&mts_layout_time_column(layout)->format);
+	}
 	return targeting;
 }
 
@@ -114,7 +140,7 @@ instant_of(const MtsTargeting *targeting, Datum time)
 {
 	const MtsLayout *layout = &targeting->table->layout;
 	MtsTime t = mts_to_bson_instant(targeting->table,
-									mts_layout_time_column(layout)->name,
+									layout->columns[layout->time_column].name,
 									targeting->time_type, time);
 
 	return layout->slots_are_local && layout->time_kind == MTS_TIME_SLOTS &&
@@ -128,14 +154,15 @@ static MtsTime
 row_time(const MtsTargeting *targeting, TupleTableSlot *slot)
 {
 	const MtsLayout *layout = &targeting->table->layout;
-	const MtsColumn *column = mts_layout_time_column(layout);
+	int column = layout->time_column;
 
-	if (slot->tts_isnull[layout->time_column])
+	if (slot->tts_isnull[column])
 		ereport(ERROR,
 				(errcode(ERRCODE_NOT_NULL_VIOLATION),
-				 errmsg("the time in column \"%s\" is null", column->name),
+				 errmsg("the time in column \"%s\" is null",
+						layout->columns[column].name),
 				 errdetail("A point cannot be stored without a time.")));
-	return instant_of(targeting, slot->tts_values[layout->time_column]);
+	return instant_of(targeting, slot->tts_values[column]);
 }
 
 /*
@@ -193,7 +220,7 @@ mts_row_target_stays(const MtsTargeting *targeting, MtsTime start,
 	int64_t old_index[MTS_MAX_SLOTS], new_index[MTS_MAX_SLOTS];
 	MtsTime exact;
 
-	if (mts_layout_time_is_key(layout) &&
+	if (targeting->time_is_key &&
 		strcmp(time_key(targeting, from, &exact),
 			   time_key(targeting, to, &exact)) != 0)
 		return false;
@@ -233,35 +260,63 @@ mts_row_target_refuse_bucket(const MtsTargeting *targeting, MtsTime t)
 	pg_unreachable();
 }
 
-/* Find the bucket of a target's time; start is given where it is known. */
-static void
-find_bucket(const MtsTargeting *targeting, const MtsTime *start,
-			MtsRowTarget *target)
+/*
+ * Return the start of the bucket of a time; known is given where the start is
+ * known.
+ */
+static MtsTime
+find_bucket(const MtsTargeting *targeting, const MtsTime *known, MtsTime t)
 {
 	const MtsLayout *layout = &targeting->table->layout;
-	MtsRange *last = targeting->last;
-	MtsTime end;
+	MtsRange *last = &targeting->last->bucket;
+	MtsTime start, end;
 
 	if (layout->nslots == 0 || !layout->bucket_time.is_set)
-		return;
-	if (!start && last->from <= target->time && target->time < last->to)
-	{
-		target->start = last->from;
-		return;
-	}
+		return MTS_TIME_MIN;
+	if (!known && last->from <= t && t < last->to)
+		return last->from;
 	/* a bucket without a span holds its own time */
-	target->start =
-		start ? *start
-		: mts_span_is_zero(layout->span)
-			? target->time
-			: mts_clock_floor(&layout->clock, target->time, layout->span);
-	if (!mts_layout_bucket_end(layout, target->start, &end) ||
-		target->time < target->start ||
-		(target->time >= end && target->time != target->start))
-		mts_row_target_refuse_bucket(targeting, target->time);
+	start = known ? *known
+			: mts_span_is_zero(layout->span)
+				? t
+				: mts_clock_floor(&layout->clock, t, layout->span);
+	if (!mts_layout_bucket_end(layout, start, &end) || t < start ||
+		(t >= end && t != start))
+		mts_row_target_refuse_bucket(targeting, t);
 	/* where midnight occurs twice, a time before the end has another start */
-	if (!start && !layout->clock.to_local)
-		*last = (MtsRange){target->start, end};
+	if (!known && !layout->clock.to_local)
+		*last = (MtsRange){start, end};
+	return start;
+}
+
+/*
+ * Find the slot of a time in its bucket, and the time of the slot.  The result
+ * is that of the last row where that had the same time.
+ */
+static bool
+find_index(const MtsTargeting *targeting, MtsTime start, MtsTime t,
+		   int64_t *index, MtsTime *exact)
+{
+	const MtsLayout *layout = &targeting->table->layout;
+	MtsLastRow *last = targeting->last;
+
+	if (!last->has_slots || last->slots.bucket.from != start)
+	{
+		last->has_slot = false;
+		last->has_slots = mts_layout_slot_clock(layout, start, &last->slots);
+	}
+	if (last->has_slots && (!last->has_slot || last->time != t))
+	{
+		last->time = t;
+		last->has_slot = mts_layout_slot_index_in(
+			layout, &last->slots, t, last->index, &last->exact);
+	}
+	if (!last->has_slots || !last->has_slot)
+		return false;
+	for (int i = 0; i < layout->nslots; i++)
+		index[i] = last->index[i];
+	*exact = last->exact;
+	return true;
 }
 
 /*
@@ -300,31 +355,30 @@ mts_row_target_slot_key(const MtsTargeting *targeting, TupleTableSlot *slot,
 	return key;
 }
 
-/* Find the slot of a target in its bucket, and round its time to the slot. */
+/* Find the slot of a point in its bucket, and round its time to the slot. */
 static void
-find_slot(const MtsTargeting *targeting, TupleTableSlot *slot,
-		  MtsRowTarget *target)
+find_slot(const MtsTargeting *targeting, TupleTableSlot *slot, MtsTime start,
+		  MtsChange *change)
 {
 	const MtsLayout *layout = &targeting->table->layout;
-	MtsTime exact = target->time;
+	MtsTime exact = change->time;
 	Size bytes = 0;
 
-	if (layout->bucket_time.is_set &&
-		!mts_layout_slot_index(layout, target->start, target->time,
-							   target->change.index, &exact))
+	if (layout->nslots > 0 && layout->bucket_time.is_set &&
+		!find_index(targeting, start, change->time, change->index, &exact))
 	{
 		if (layout->slots_are_local)
-			refuse_local_time(targeting, target->time);
-		mts_row_target_refuse_bucket(targeting, target->time);
+			refuse_local_time(targeting, change->time);
+		mts_row_target_refuse_bucket(targeting, change->time);
 	}
-	for (int i = 0; i < layout->ncolumns; i++)
+	for (int i = 0; i < layout->ncolumns && targeting->has_text_slots; i++)
 		if (layout->columns[i].role == MTS_ROLE_SLOT)
 		{
 			char *text = i == layout->time_column
-							 ? time_key(targeting, target->time, &exact)
+							 ? time_key(targeting, change->time, &exact)
 							 : mts_row_target_slot_key(targeting, slot, i);
 
-			target->change.texts[layout->columns[i].slot] = text;
+			change->texts[layout->columns[i].slot] = text;
 			bytes += strlen(text);
 		}
 	if (bytes > MTS_MAX_SLOT_TEXT)
@@ -333,22 +387,23 @@ find_slot(const MtsTargeting *targeting, TupleTableSlot *slot,
 						errdetail("Together they have more than %d bytes.",
 								  MTS_MAX_SLOT_TEXT)));
 	if (layout->time_kind == MTS_TIME_SLOTS)
-		target->time = exact;
+		change->time = exact;
 }
 
 /* Encode the time field of a point or document. */
 static void
-encode_own_time(const MtsTargeting *targeting, MtsRowTarget *target)
+encode_own_time(const MtsTargeting *targeting, MtsTime start,
+				MtsChange *change)
 {
 	const MtsLayout *layout = &targeting->table->layout;
 	const MtsColumn *column = mts_layout_time_column(layout);
 	char *text = palloc(MTS_MAX_TIME_TEXT);
 	MtsError error;
-	MtsTime t = target->time;
+	MtsTime t = change->time;
 
-	if (!mts_format_encode(&column->format, &layout->clock, t, target->start,
-						   &target->values[layout->time_column], text,
-						   &target->time, &error))
+	if (!mts_format_encode(&column->format, &layout->clock, t, start,
+						   &change->items[column->place], text, &change->time,
+						   &error))
 		refuse_own_time(targeting, t, error.detail);
 }
 
@@ -385,21 +440,20 @@ is_no_reading(const MtsTargeting *targeting, const MtsColumn *column,
  */
 static void
 encode_values(const MtsTargeting *targeting, TupleTableSlot *slot,
-			  MtsRowTarget *target)
+			  MtsChange *change)
 {
 	const MtsLayout *layout = &targeting->table->layout;
 	bool has_reading = !layout->has_missing;
-	bool has_value = target->change.kind != MTS_CHANGE_ADD;
+	bool has_value = change->kind != MTS_CHANGE_ADD;
 	int level = targeting->needs_settings ? mts_to_bson_push_settings() : 0;
 
-	for (int i = 0; i < layout->ncolumns; i++)
+	for (int j = 0; j < targeting->nvalues; j++)
 	{
+		int i = targeting->values[j];
 		const MtsColumn *column = &layout->columns[i];
-		bson_value_t *value = &target->values[i];
+		bson_value_t *value = &change->items[column->place];
 		bool is_missing;
 
-		if (column->role != MTS_ROLE_VALUE)
-			continue;
 		mts_to_bson_value(targeting->encoders[i], slot->tts_values[i],
 						  slot->tts_isnull[i], value);
 		is_missing = is_no_reading(targeting, column, value);
@@ -431,23 +485,34 @@ encode_values(const MtsTargeting *targeting, TupleTableSlot *slot,
 								  "table is \"increment\".")));
 }
 
-/*
- * mts_row_target_new
- *		Make a target whose slots and values are zero.
- */
-MtsRowTarget *
-mts_row_target_new(const MtsLayout *layout)
+/* The memory of a change, with what it points to except for the values' */
+static Size
+change_size(const MtsLayout *layout)
 {
-	Size slots = offsetof(MtsRowTarget, values) +
-				 layout->ncolumns * sizeof(bson_value_t);
-	Size texts = slots + layout->nslots * sizeof(int64_t);
-	char *memory = palloc0(texts + layout->nslots * sizeof(char *));
-	MtsRowTarget *target = (MtsRowTarget *) memory;
+	return sizeof(MtsChange) + layout->nplaces * sizeof(bson_value_t) +
+		   layout->nslots * (sizeof(int64_t) + sizeof(char *));
+}
 
-	target->change.index = (int64_t *) (memory + slots);
-	target->change.texts = (const char **) (memory + texts);
-	target->change.values = target->values;
-	return target;
+/* Point a change to its slots and values, which lie behind it. */
+static void
+init_change(const MtsLayout *layout, MtsChange *change)
+{
+	change->items = (bson_value_t *) (change + 1);
+	change->index = (int64_t *) (change->items + layout->nplaces);
+	change->texts = (const char **) (change->index + layout->nslots);
+}
+
+/*
+ * mts_row_target_new_change
+ *		Make a change whose slots and values are zero.
+ */
+MtsChange *
+mts_row_target_new_change(const MtsLayout *layout)
+{
+	MtsChange *change = palloc0(change_size(layout));
+
+	init_change(layout, change);
+	return change;
 }
 
 /* Copy a value, with all that it points to. */
@@ -493,26 +558,20 @@ mts_row_target_copy_values(int n, const bson_value_t *values,
 }
 
 /*
- * mts_row_target_copy
+ * mts_row_target_copy_change
  *		Copy the change of a point into the current memory context.
  */
 MtsChange *
-mts_row_target_copy(const MtsLayout *layout, const MtsChange *change)
+mts_row_target_copy_change(const MtsLayout *layout, const MtsChange *change)
 {
-	MtsRowTarget *target = mts_row_target_new(layout);
-	MtsChange *copy = &target->change;
+	Size size = change_size(layout);
+	MtsChange *copy = memcpy(palloc(size), change, size);
 
-	copy->kind = change->kind;
-	copy->time = change->time;
-	copy->order = change->order;
+	init_change(layout, copy);
 	for (int i = 0; i < layout->nslots; i++)
-	{
-		copy->index[i] = change->index[i];
-		if (change->texts[i])
-			copy->texts[i] = pstrdup(change->texts[i]);
-	}
-	mts_row_target_copy_values(layout->ncolumns, change->values,
-							   target->values);
+		if (copy->texts[i])
+			copy->texts[i] = pstrdup(copy->texts[i]);
+	mts_row_target_copy_values(layout->nplaces, change->items, copy->items);
 	return copy;
 }
 
@@ -523,40 +582,35 @@ mts_row_target_copy(const MtsLayout *layout, const MtsChange *change)
  * start is that of the row's bucket, or NULL where it is not known.  Sets the
  * row's time where that is rounded.
  */
-MtsRowTarget *
+MtsRowTarget
 mts_row_target_make(const MtsTargeting *targeting, TupleTableSlot *slot,
 					const MtsTime *start)
 {
 	const MtsLayout *layout = &targeting->table->layout;
-	MtsRowTarget *target = mts_row_target_new(layout);
+	MtsChange *change = mts_row_target_new_change(layout);
+	MtsRowTarget target = {MTS_TIME_MIN, change};
 
-	target->start = MTS_TIME_MIN;
-	target->change.kind = layout->write_mode == MTS_WRITE_INCREMENT
-							  ? MTS_CHANGE_ADD
-							  : MTS_CHANGE_SET;
+	change->kind = layout->write_mode == MTS_WRITE_INCREMENT ? MTS_CHANGE_ADD
+															 : MTS_CHANGE_SET;
 	if (layout->time_column >= 0 &&
 		!mts_row_target_is_timeless(targeting, slot))
 	{
 		MtsTime given = row_time(targeting, slot);
 
-		target->time = given;
+		change->time = given;
 		/* the bucket is that of the rounded time */
-		if (mts_layout_time_is_key(layout))
-			(void) time_key(targeting, given, &target->time);
-		find_bucket(targeting, start, target);
-		find_slot(targeting, slot, target);
-		/* a time that cannot be written is not inserted, and stays */
-		if (layout->time_kind != MTS_TIME_SLOTS &&
-			!mts_layout_time_is_key(layout) &&
-			mts_format_is_writable(&mts_layout_time_column(layout)->format))
-			encode_own_time(targeting, target);
-		if (target->time != given && !layout->truncate)
+		if (targeting->time_is_key)
+			(void) time_key(targeting, given, &change->time);
+		target.start = find_bucket(targeting, start, change->time);
+		find_slot(targeting, slot, target.start, change);
+		if (targeting->has_own_time)
+			encode_own_time(targeting, target.start, change);
+		if (change->time != given && !layout->truncate)
 			refuse_time(targeting, given);
-		if (target->time != given)
-			set_time(targeting, slot, target->time);
-		target->change.time = target->time;
+		if (change->time != given)
+			set_time(targeting, slot, change->time);
 	}
-	encode_values(targeting, slot, target);
+	encode_values(targeting, slot, change);
 	return target;
 }
 

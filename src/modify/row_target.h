@@ -24,28 +24,31 @@ typedef struct MtsTargeting
 	bool hides_stored;    /* messages show no stored values; see
 						   * mts_table_shows_values */
 	bool omits_null;      /* a document that is a row has no field for NULL */
-	MtsRange *last;       /* the bucket of the last row */
+	bool has_text_slots;  /* some slots are named by columns */
+	bool time_is_key;     /* the name of a slot is the time */
+	bool has_own_time;    /* points have a field of the time, or documents */
+	int *values;          /* the columns that are values of points */
+	int nvalues;
+	struct MtsLastRow *last; /* see row_target.c */
 } MtsTargeting;
 
-/* Where a row is stored.  What the change points to lies behind it. */
+/* Where a row is stored */
 typedef struct MtsRowTarget
 {
-	MtsTime time;  /* as it is stored */
 	MtsTime start; /* of the bucket; MTS_TIME_MIN for a flat document, or if
 					* the layout has no bucket time */
-	MtsChange change;
-	bson_value_t values[FLEXIBLE_ARRAY_MEMBER]; /* of the change, by column */
+	MtsChange *change;
 } MtsRowTarget;
 
 extern MtsTargeting *mts_row_target_prepare(const MtsTable *table);
-extern MtsRowTarget *mts_row_target_new(const MtsLayout *layout);
-extern MtsRowTarget *mts_row_target_make(const MtsTargeting *targeting,
-										 TupleTableSlot *slot,
-										 const MtsTime *start);
+extern MtsChange *mts_row_target_new_change(const MtsLayout *layout);
+extern MtsRowTarget mts_row_target_make(const MtsTargeting *targeting,
+										TupleTableSlot *slot,
+										const MtsTime *start);
 extern void mts_row_target_copy_values(int n, const bson_value_t *values,
 									   bson_value_t *copy);
-extern MtsChange *mts_row_target_copy(const MtsLayout *layout,
-									  const MtsChange *change);
+extern MtsChange *mts_row_target_copy_change(const MtsLayout *layout,
+											 const MtsChange *change);
 extern bool mts_row_target_is_timeless(const MtsTargeting *targeting,
 									   TupleTableSlot *slot);
 extern bool mts_row_target_stays(const MtsTargeting *targeting, MtsTime start,

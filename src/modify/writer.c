@@ -31,8 +31,9 @@
  * write that is refused is sent again without the assumption (see bulk.c).
  * Where a batch is large, the first buckets are tried, and all others unless
  * most of these were refused.  The next trial is then some batches later.
- * This is not done in a transaction block, which a refused write would abort
- * (see xact.c).
+ * A refused write would abort a transaction block (see xact.c).  There no
+ * bucket is inserted whole, and the conditional update does not upsert: if it
+ * does not find all buckets, those without conditions follow.
  */
 #include "modify/writer.h"
 
@@ -139,12 +140,31 @@ hash_entry(const void *arg, Size size)
 	return hash;
 }
 
+/* Tell whether a datum has its bytes uncompressed, in the row. */
+static bool
+is_plain(Datum value)
+{
+	Pointer bytes = DatumGetPointer(value);
+
+	return !VARATT_IS_EXTERNAL(bytes) && !VARATT_IS_COMPRESSED(bytes);
+}
+
+/* As datum_image_eq(), which takes longer for short texts */
+static bool
+have_same_image(const MtsBucketColumn *column, Datum a, Datum b)
+{
+	if (column->typlen != -1 || !is_plain(a) || !is_plain(b))
+		return datum_image_eq(a, b, column->typbyval, column->typlen);
+	return VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
+		   memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
+}
+
 static bool
 are_equal(MtsBucketColumn *key, Datum a, Datum b)
 {
 	if (key->is_fraction)
 		return DatumGetBool(FunctionCall2(&key->equal, a, b));
-	return datum_image_eq(a, b, key->typbyval, key->typlen);
+	return have_same_image(key, a, b);
 }
 
 static int
@@ -160,6 +180,27 @@ match_entries(const void *a, const void *b, Size size)
 										   left->values[i], right->values[i])))
 			return 1;
 	return 0;
+}
+
+/* Tell whether an entry is of the bucket of a row. */
+static bool
+is_of_bucket(const MtsBatchEntry *entry, TupleTableSlot *slot, MtsTime start)
+{
+	const MtsWriter *writer = entry->writer;
+
+	if (entry->start != start)
+		return false;
+	for (int i = 0; i < writer->nkeys; i++)
+	{
+		MtsBucketColumn *key = &writer->columns[i];
+		bool isnull = slot->tts_isnull[key->column];
+
+		if (isnull != entry->nulls[i] ||
+			(!isnull &&
+			 !are_equal(key, entry->values[i], slot->tts_values[key->column])))
+			return false;
+	}
+	return true;
 }
 
 static void
@@ -324,16 +365,24 @@ has_open_buckets(const MtsWriter *writer)
 		   bson_empty(writer->targeting->identity->others);
 }
 
-/* Find the entry of a bucket by its key, or make it. */
+/* Find the entry of the bucket of a row, or make it. */
 static MtsBatchEntry *
-find_entry(MtsWriter *writer, const MtsBatchEntry *key)
+find_entry(MtsWriter *writer, TupleTableSlot *slot, MtsTime start)
 {
-	bool found;
-	MtsBatchEntry *entry =
-		hash_search(writer->entries, key, HASH_ENTER, &found);
+	Datum values[MaxTupleAttributeNumber];
+	bool nulls[MaxTupleAttributeNumber];
+	MtsBatchEntry key = {writer, start, values, nulls};
+	MtsBatchEntry *entry;
 	int ncolumns = writer->nkeys + writer->nattributes;
 	MemoryContext old;
+	bool found;
 
+	for (int i = 0; i < writer->nkeys; i++)
+	{
+		values[i] = slot->tts_values[writer->columns[i].column];
+		nulls[i] = slot->tts_isnull[writer->columns[i].column];
+	}
+	entry = hash_search(writer->entries, &key, HASH_ENTER, &found);
 	if (found)
 		return entry;
 	old = MemoryContextSwitchTo(writer->buckets);
@@ -345,8 +394,8 @@ find_entry(MtsWriter *writer, const MtsBatchEntry *key)
 		entry->open = palloc0(sizeof(MtsOpenBucket));
 	memset(entry->nulls, true, ncolumns * sizeof(bool));
 	for (int i = 0; i < writer->nkeys; i++)
-		if (!key->nulls[i])
-			set_value(writer, entry, i, key->values[i]);
+		if (!nulls[i])
+			set_value(writer, entry, i, values[i]);
 	MemoryContextSwitchTo(old);
 	return entry;
 }
@@ -443,8 +492,7 @@ add_attributes(MtsWriter *writer, MtsBatchEntry *entry, TupleTableSlot *slot)
 
 		if (slot->tts_isnull[attribute->column] ||
 			(!entry->nulls[i] &&
-			 datum_image_eq(entry->values[i], value, attribute->typbyval,
-							attribute->typlen)))
+			 have_same_image(attribute, entry->values[i], value)))
 			continue;
 		mts_row_target_encode_column(writer->targeting, slot,
 									 attribute->column, &encoded);
@@ -467,23 +515,15 @@ add_attributes(MtsWriter *writer, MtsBatchEntry *entry, TupleTableSlot *slot)
 static MtsBucketWrite *
 find_write(MtsWriter *writer, TupleTableSlot *slot, MtsTime start)
 {
-	Datum values[MaxTupleAttributeNumber];
-	bool nulls[MaxTupleAttributeNumber];
-	MtsBatchEntry key = {writer, start, values, nulls};
-	MtsBatchEntry *entry = writer->last;
+	MtsBatchEntry *last = writer->last;
+	MtsBatchEntry *entry = last ? last->next : NULL;
 
-	for (int i = 0; i < writer->nkeys; i++)
-	{
-		values[i] = slot->tts_values[writer->columns[i].column];
-		nulls[i] = slot->tts_isnull[writer->columns[i].column];
-	}
-	if (!entry || match_entries(entry, &key, 0) != 0)
-	{
-		entry = entry ? entry->next : NULL;
-		if (!entry || match_entries(entry, &key, 0) != 0)
-			entry = find_entry(writer, &key);
+	if (!entry || !is_of_bucket(entry, slot, start))
+		entry = last && is_of_bucket(last, slot, start)
+					? last
+					: find_entry(writer, slot, start);
+	if (entry != last)
 		begin_turn(writer, entry);
-	}
 	if (!entry->write)
 	{
 		entry->write = begin_write(writer, slot, start,
@@ -509,21 +549,22 @@ MtsBucketWrite *
 mts_writer_add(MtsWriter *writer, TupleTableSlot *slot)
 {
 	MemoryContext old = MemoryContextSwitchTo(writer->batch);
-	MtsRowTarget *target;
+	MtsRowTarget target;
 	MtsBucketWrite *write;
 
 	slot_getallattrs(slot);
 	if (!writer->moves_points)
 		mts_row_target_check_new(writer->targeting, slot);
 	target = mts_row_target_make(writer->targeting, slot, NULL);
-	target->change.order = writer->nrows++;
+	target.change->order = writer->nrows++;
 	writer->npoints++;
 	if (writer->moves_points)
-		target->change.kind = MTS_CHANGE_SET;
+		target.change->kind = MTS_CHANGE_SET;
 	write = writer->table->layout.nslots > 0
-				? find_write(writer, slot, target->start)
-				: begin_write(writer, slot, target->time, target->values);
-	mts_bucket_write_add(&writer->table->layout, write, &target->change);
+				? find_write(writer, slot, target.start)
+				: begin_write(writer, slot, target.change->time,
+							  target.change->items);
+	mts_bucket_write_add(&writer->table->layout, write, target.change);
 	MemoryContextSwitchTo(old);
 	return write;
 }
@@ -601,7 +642,7 @@ copy_write(const MtsWriter *writer, const MtsBucketWrite *write)
 	copy->changes = palloc(write->room * sizeof(MtsChange *));
 	for (int i = 0; i < copy->n; i++)
 		copy->changes[i] =
-			mts_row_target_copy(layout, write->changes[write->n + i]);
+			mts_row_target_copy_change(layout, write->changes[write->n + i]);
 	return copy;
 }
 
@@ -704,8 +745,7 @@ may_assume(MtsWriter *writer)
 	ListCell *lc;
 
 	if (writer->moves_points ||
-		!bson_empty(writer->targeting->identity->others) ||
-		!may_be_refused(writer))
+		!bson_empty(writer->targeting->identity->others))
 		return false;
 	if (!writer->table->rolling_name)
 		return is_indexed(writer, writer->bulk.collection);
@@ -728,14 +768,15 @@ looks_new(const MtsWriter *writer)
 
 /* Tell whether conditions can spare enough pipelines. */
 static bool
-looks_once(const MtsWriter *writer)
+looks_once(MtsWriter *writer)
 {
 	const MtsLayout *layout = &writer->table->layout;
 
 	return (list_length(writer->writes) >= MIN_CONDITIONAL ||
 			writer->targeting->identity->is_id) &&
 		   (mts_update_needs_pipeline(layout) || writer->nattributes > 0) &&
-		   mts_write_once_suits(layout);
+		   mts_write_once_suits(layout) &&
+		   (mts_write_once_may_repeat(layout) || may_be_refused(writer));
 }
 
 /* Tell whether to try an assumption with the next batch. */
@@ -834,7 +875,7 @@ send_writes(MtsWriter *writer, List *writes, int first, int end,
 	MemoryContext old = MemoryContextSwitchTo(slice);
 	MtsOp *ops =
 		palloc(count_ops(writer, writes, first, end) * sizeof(MtsOp) + 1);
-	bool names_open = may_name_open(writer);
+	bool refusable = trial && may_be_refused(writer);
 	int nops = 0;
 
 	for (int i = first; i < end; i++)
@@ -845,7 +886,8 @@ send_writes(MtsWriter *writer, List *writes, int first, int end,
 		write->is_assumed_new =
 			trial == &writer->new_buckets && !write->is_known;
 		write->is_assumed_once = trial == &writer->once;
-		write->names_open = names_open;
+		write->may_be_refused = refusable;
+		write->names_open = writer->names_open;
 		mts_bucket_write_sort(&writer->table->layout, write);
 		nops += mts_bucket_write_ops(writer->targeting, write, ops + nops);
 	}
@@ -885,14 +927,14 @@ find_slice(const MtsWriter *writer, List *writes, int first)
 /*
  * Send writes, by as many points at once as writer->batch_size says.
  *
- * An assumption is first tried with a few of them, except in a transaction,
- * which must have the whole batch.
+ * An assumption is first tried with a few of them, except in a transaction
+ * that is the whole batch.
  */
 static void
 send_slices(MtsWriter *writer, List *writes)
 {
 	bool may_be_new = looks_new(writer) && may_assume(writer) &&
-					  is_due(&writer->new_buckets);
+					  may_be_refused(writer) && is_due(&writer->new_buckets);
 	bool may_be_once =
 		looks_once(writer) && may_assume(writer) && is_due(&writer->once);
 	int n = list_length(writes);
@@ -908,7 +950,8 @@ send_slices(MtsWriter *writer, List *writes)
 							  ? &writer->once
 							  : NULL;
 		bool is_first = trial && !trial->is_proven && n - first > 2 * TRIALS &&
-						!mts_bulk_is_transaction(&writer->bulk);
+						(!mts_bulk_is_transaction(&writer->bulk) ||
+						 !may_be_refused(writer));
 
 		end = is_first ? first + TRIALS : find_slice(writer, writes, first);
 		send_writes(writer, writes, first, end, trial);
@@ -987,8 +1030,11 @@ send_batch(MtsWriter *writer, bool may_keep)
 	ListCell *lc;
 
 	if (has_open_buckets(writer))
+	{
+		writer->names_open = may_name_open(writer);
 		mts_open_bucket_find(writer->targeting, writer->bulk.connection,
 							 writer->writes);
+	}
 	keeps_points = may_keep && should_keep(writer);
 	foreach (lc, writer->writes)
 	{

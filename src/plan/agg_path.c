@@ -271,13 +271,12 @@ add_agg_path(const MtsAggregation *aggregation, Path *path, PathTarget *target,
 }
 
 /*
- * mts_agg_path_add_final
- *		Add the paths of Agg nodes that return the target, and finish what a
- *		path returns.
+ * Add the paths of Agg nodes that return the target, and finish what a path
+ * returns.
  */
-void
-mts_agg_path_add_final(const MtsAggregation *aggregation, Path *path,
-					   PathTarget *target, AggSplit split, Node *having)
+static void
+add_final(const MtsAggregation *aggregation, Path *path, PathTarget *target,
+		  AggSplit split, Node *having)
 {
 	if (!aggregation->has_groups)
 	{
@@ -313,8 +312,7 @@ mts_agg_path_add_combined(const MtsAggregation *aggregation, Path *path,
 
 	if (!aggregation->root->parse->groupingSets)
 	{
-		mts_agg_path_add_final(aggregation, path, wanted,
-							   AGGSPLIT_FINAL_DESERIAL, having);
+		add_final(aggregation, path, wanted, AGGSPLIT_FINAL_DESERIAL, having);
 		return;
 	}
 	path = mts_grouping_sets_path(aggregation->root, aggregation->output, path,
@@ -408,10 +406,10 @@ add_distinct_paths(MtsAggregation *aggregation)
 	aggregation->pathkeys = aggregation->root->distinct_pathkeys;
 	if (!parse->hasDistinctOn && grouping_is_hashable(parse->distinctClause) &&
 		can_aggregate(aggregation, target))
-		mts_agg_path_add_final(aggregation,
-							   make_scan(aggregation, aggregation->output,
-										 target, NULL, NULL, false),
-							   target, AGGSPLIT_SIMPLE, NULL);
+		add_final(aggregation,
+				  make_scan(aggregation, aggregation->output, target, NULL,
+							NULL, false),
+				  target, AGGSPLIT_SIMPLE, NULL);
 }
 
 /*

@@ -34,9 +34,6 @@ extern void mts_agg_path_add_scan(const MtsAggregation *aggregation,
 								  const MtsJoinKeys *keys);
 extern void mts_agg_path_add_partial_scan(const MtsAggregation *aggregation,
 										  RelOptInfo *rel, PathTarget *target);
-extern void mts_agg_path_add_final(const MtsAggregation *aggregation,
-								   Path *path, PathTarget *target,
-								   AggSplit split, Node *having);
 extern void mts_agg_path_add_combined(const MtsAggregation *aggregation,
 									  Path *path, PathTarget *target,
 									  Node *having);

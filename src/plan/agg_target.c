@@ -160,15 +160,14 @@ mts_agg_target_different(PlannerInfo *root, const PathTarget *wanted,
 }
 
 /*
- * mts_agg_target_can_evaluate
- *		Tell whether a scan can evaluate an expression for a row of the
- *		relation varno.
+ * Tell whether a scan can evaluate an expression for a row of the relation
+ * varno.
  *
  * The row has no system columns, and the scan has no subplans.  A volatile
  * expression must be evaluated as often as PostgreSQL would.
  */
-bool
-mts_agg_target_can_evaluate(Node *expr, Index varno)
+static bool
+can_evaluate(Node *expr, Index varno)
 {
 	ListCell *lc;
 
@@ -200,10 +199,10 @@ can_advance(Aggref *aggref, Index varno)
 		aggref->aggkind != AGGKIND_NORMAL || aggref->aggorder != NIL ||
 		aggref->aggdistinct != NIL || aggref->aggdirectargs != NIL ||
 		aggref->aggvariadic || aggref->agglevelsup != 0 ||
-		!mts_agg_target_can_evaluate((Node *) aggref->aggfilter, varno))
+		!can_evaluate((Node *) aggref->aggfilter, varno))
 		return false;
 	foreach (lc, aggref->args)
-		if (!mts_agg_target_can_evaluate(lfirst(lc), varno))
+		if (!can_evaluate(lfirst(lc), varno))
 			return false;
 	return true;
 }
@@ -223,7 +222,7 @@ mts_agg_target_can_filter(const RelOptInfo *rel)
 		const RestrictInfo *rinfo = lfirst(lc);
 
 		if (rinfo->pseudoconstant ||
-			!mts_agg_target_can_evaluate((Node *) rinfo->clause, rel->relid))
+			!can_evaluate((Node *) rinfo->clause, rel->relid))
 			return false;
 	}
 	return true;
@@ -238,6 +237,5 @@ mts_agg_target_can_return(Node *expr, Index varno)
 {
 	if (IsA(expr, Aggref))
 		return can_advance((Aggref *) expr, varno);
-	return !IsA(expr, GroupingFunc) &&
-		   mts_agg_target_can_evaluate(expr, varno);
+	return !IsA(expr, GroupingFunc) && can_evaluate(expr, varno);
 }

@@ -14,7 +14,6 @@ extern PathTarget *mts_agg_target_different(PlannerInfo *root,
 											const PathTarget *wanted,
 											Node *having, Index varno,
 											AttrNumber time);
-extern bool mts_agg_target_can_evaluate(Node *expr, Index varno);
 extern bool mts_agg_target_can_filter(const RelOptInfo *rel);
 extern bool mts_agg_target_can_return(Node *expr, Index varno);
 

@@ -18,7 +18,6 @@
 #include "utils/sampling.h"
 
 #include "driver/command.h"
-#include "driver/document.h"
 #include "plan/estimate.h"
 #include "scan/scan.h"
 #include "table/native.h"

@@ -956,6 +956,21 @@ next_of_batch(MtsBucket *bucket, TupleTableSlot *slot)
 	return true;
 }
 
+/*
+ * mts_bucket_take_batch
+ *		Read all points of the bucket at once, as if all rows were asked for;
+ *		false if they must be.
+ */
+bool
+mts_bucket_take_batch(MtsBucket *bucket)
+{
+	if (!reads_columns(bucket))
+		return false;
+	bucket->counters->points += bucket->batch->n - bucket->next_of_batch;
+	bucket->next_of_batch = bucket->batch->n;
+	return true;
+}
+
 /* ---- Rows of points ----------------------------------------------------- */
 
 /* Fill a row with the current point; false if a value of it is invalid. */

@@ -106,6 +106,7 @@ extern MtsBucket *mts_bucket_new(MtsTable *table, const bool *needed,
 								 MemoryContext row_context);
 extern bool mts_bucket_open(MtsBucket *bucket, MtsBucketSource *source,
 							const bson_t *document);
+extern bool mts_bucket_take_batch(MtsBucket *bucket);
 extern bool mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot);
 extern bool mts_bucket_fill_row(const MtsBucket *bucket, MtsTime t,
 								TupleTableSlot *slot);

@@ -39,6 +39,8 @@ struct MtsMerge
 	Size size;         /* of the runs */
 	Size largest;      /* of the largest run so far */
 	MtsRun *current;   /* the run of the last row returned; or NULL */
+	int nready;        /* its rows that come before all others; while there are
+						* some, it is not among the runs */
 
 	/*
 	 * Unread buckets, and the last one read, have no row before the keys of
@@ -479,23 +481,45 @@ next_sorted_row(MtsMerge *merge, TupleTableSlot *slot)
 
 /* ---- Returning rows ----------------------------------------------------- */
 
-/* Return the first row of the first run. */
+/*
+ * Take the first run from the runs, if its first row comes before all rows of
+ * unread buckets, and find how many of its rows come before all others.
+ */
+static bool
+take_first_run(MtsMerge *merge)
+{
+	MtsRun *before = merge->current;
+	MtsRun *run;
+	const MtsRun *second;
+	const MtsRow *last;
+
+	if (pairingheap_is_empty(merge->runs))
+		return false;
+	run = first_run(merge);
+	if (!is_first(merge, &run->rows[run->next]))
+		return false;
+	(void) pairingheap_remove_first(merge->runs);
+	merge->nready = 1;
+	last = mts_run_last(run);
+	second = pairingheap_is_empty(merge->runs) ? NULL : first_run(merge);
+	if ((!second || mts_run_compare(merge->run_order, last,
+									&second->rows[second->next]) <= 0) &&
+		is_first(merge, last))
+		merge->nready = run->n - run->next;
+	merge->current = run;
+	if (before && before != run && before->next == before->n)
+		free_run(merge, before);
+	return true;
+}
+
+/* Return the next row of the current run, which is ready. */
 static void
 return_row(MtsMerge *merge, TupleTableSlot *slot)
 {
-	MtsRun *run = first_run(merge);
-	MtsRun *before = merge->current;
+	MtsRun *run = merge->current;
 
-	merge->current = run;
 	mts_run_fill_slot(merge->run_order, &run->rows[run->next++], slot);
-	if (before && before != run && before->next == before->n)
-		free_run(merge, before);
-
-	/* a lone run stays the first */
-	if (run->next < run->n && pairingheap_is_singular(merge->runs))
-		return;
-	(void) pairingheap_remove_first(merge->runs);
-	if (run->next < run->n)
+	if (--merge->nready == 0 && run->next < run->n)
 		pairingheap_add(merge->runs, &run->node);
 }
 
@@ -505,9 +529,8 @@ next_row(MtsMerge *merge, TupleTableSlot *slot)
 {
 	Size limit = (Size) work_mem * 1024;
 
-	for (;;)
+	while (merge->nready == 0)
 	{
-		bool is_empty = pairingheap_is_empty(merge->runs);
 		MtsRun *run;
 
 		if (merge->sorter)
@@ -516,19 +539,18 @@ next_row(MtsMerge *merge, TupleTableSlot *slot)
 				return true;
 			continue;
 		}
-		if (!is_empty &&
-			is_first(merge, &first_run(merge)->rows[first_run(merge)->next]))
-		{
-			return_row(merge, slot);
-			return true;
-		}
+		if (take_first_run(merge))
+			break;
 		if (merge->is_at_end)
 			return false;
 		run = read_run(merge, slot);
-		if (!is_empty && merge->size > limit + 2 * merge->largest)
+		if (!pairingheap_is_empty(merge->runs) &&
+			merge->size > limit + 2 * merge->largest)
 			begin_sorter(merge, slot);
 		add_run(merge, run);
 	}
+	return_row(merge, slot);
+	return true;
 }
 
 /* Forget all runs. */
@@ -541,6 +563,7 @@ clear(MtsMerge *merge)
 	MemoryContextReset(merge->memory);
 	merge->size = 0;
 	merge->current = merge->greatest = NULL;
+	merge->nready = 0;
 	merge->frontier_is_null = false;
 	merge->is_at_end = false;
 	merge->has_extreme = false;

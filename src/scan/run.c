@@ -85,6 +85,17 @@ sort_rows(const MtsRunOrder *order, MtsRun *run)
 			  (void *) order);
 }
 
+/* Copy a value of an output, unless it is in the Datum or null. */
+static Datum
+copy_value(const MtsRunOrder *order, int output, Datum value, bool isnull)
+{
+	Form_pg_attribute att =
+		TupleDescAttr(order->desc, order->bucket->outputs[output].column);
+
+	return isnull || att->attbyval ? value
+								   : datumCopy(value, false, att->attlen);
+}
+
 /* Append a copy of the bucket's current row. */
 static void
 append_row(const MtsRunOrder *order, MtsRun *run, const TupleTableSlot *slot)
@@ -106,13 +117,80 @@ append_row(const MtsRunOrder *order, MtsRun *run, const TupleTableSlot *slot)
 	for (int i = 0; i < bucket->noutputs; i++)
 	{
 		int column = bucket->outputs[i].column;
-		Form_pg_attribute att = TupleDescAttr(order->desc, column);
 
 		row->nulls[i] = slot->tts_isnull[column];
-		row->values[i] = slot->tts_values[column];
-		if (!row->nulls[i] && !att->attbyval)
-			row->values[i] = datumCopy(row->values[i], false, att->attlen);
+		row->values[i] =
+			copy_value(order, i, slot->tts_values[column], row->nulls[i]);
 	}
+}
+
+/* ---- Batches ------------------------------------------------------------ */
+
+/* Copy the bucket's own values, with the keys of each series of a batch. */
+static void
+copy_own(const MtsRunOrder *order, MtsBucket *bucket, MtsRow *own, int n)
+{
+	for (int series = 0; series < n; series++)
+	{
+		MtsRow *row = &own[series];
+
+		row->values = palloc(bucket->noutputs * sizeof(Datum));
+		row->nulls = palloc(bucket->noutputs * sizeof(bool));
+		if (bucket->batch->nkeys > 0)
+			mts_bucket_enter_series(bucket, series);
+		for (int i = 0; i < bucket->noutputs; i++)
+		{
+			int column = bucket->outputs[i].column;
+
+			row->nulls[i] = bucket->nulls[column];
+			row->values[i] = copy_value(order, i, bucket->values[column],
+										row->nulls[i]);
+		}
+	}
+}
+
+/* Set the values that an output has in the points of a batch. */
+static void
+set_column(const MtsBucket *bucket, int output, MtsRow *rows)
+{
+	const bool *missing;
+	const Datum *values =
+		mts_bucket_batch_column(bucket, &bucket->outputs[output], &missing);
+
+	for (int i = 0; i < bucket->batch->n; i++)
+	{
+		rows[i].values[output] = values[i];
+		rows[i].nulls[output] = missing && missing[i];
+	}
+}
+
+/* Copy the points of a batch, column by column. */
+static void
+copy_batch(const MtsRunOrder *order, MtsRun *run, MtsBucket *bucket)
+{
+	const MtsBatch *batch = bucket->batch;
+	int n = bucket->noutputs;
+	int nseries = batch->nkeys > 0 ? batch->nseries : 1;
+	MtsRow *own = palloc(nseries * sizeof(MtsRow));
+	Datum *values = palloc(batch->n * n * sizeof(Datum) + 1);
+	bool *nulls = palloc(batch->n * n * sizeof(bool) + 1);
+
+	copy_own(order, bucket, own, nseries);
+	run->n = batch->n;
+	run->rows = palloc(batch->n * sizeof(MtsRow) + 1);
+	for (int i = 0; i < batch->n; i++)
+	{
+		const MtsRow *of = &own[batch->nkeys > 0 ? batch->series_of[i] : 0];
+		MtsRow *row = &run->rows[i];
+
+		*row = (MtsRow){batch->times[i], values + i * n, nulls + i * n};
+		memcpy(row->values, of->values, n * sizeof(Datum));
+		memcpy(row->nulls, of->nulls, n * sizeof(bool));
+	}
+	for (int i = 0; i < n; i++)
+		if (bucket->outputs[i].kind == MTS_OUTPUT_TIME ||
+			batch->words[bucket->outputs[i].column].room > 0)
+			set_column(bucket, i, run->rows);
 }
 
 /*
@@ -132,8 +210,11 @@ mts_run_read(const MtsRunOrder *order, MtsBucket *bucket, TupleTableSlot *slot)
 	MtsRun *run = palloc0(sizeof(MtsRun));
 
 	run->memory = memory;
-	while (mts_bucket_next_row(bucket, slot))
-		append_row(order, run, slot);
+	if (mts_bucket_take_batch(bucket))
+		copy_batch(order, run, bucket);
+	else
+		while (mts_bucket_next_row(bucket, slot))
+			append_row(order, run, slot);
 	sort_rows(order, run);
 	run->size = MemoryContextMemAllocated(memory, false);
 	MemoryContextSwitchTo(old);

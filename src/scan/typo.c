@@ -25,7 +25,6 @@
 
 #include "driver/document.h"
 #include "table/known.h"
-#include "table/option.h"
 
 /* Fewer documents may lack a field that is optional. */
 #define MIN_DOCUMENTS 20
@@ -189,12 +188,11 @@ mts_typo_report(const MtsBucket *bucket, Oid userid, bool has_conditions)
 	MtsKnown *known;
 
 	if (table->native || table->rolling_name ||
+		(counters->buckets > 0 && has_conditions) ||
 		mts_known_server_is_silent(table->serverid, userid))
 		return;
 	known = mts_known_collection(table->serverid, userid, table->database,
 								 table->collection);
-	if (counters->buckets > 0 && has_conditions)
-		return;
 	if (counters->buckets > counters->lacking)
 		for (int i = 0;
 			 i < bucket->noutputs && counters->buckets >= MIN_DOCUMENTS; i++)

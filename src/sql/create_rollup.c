@@ -25,7 +25,6 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "utils/acl.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -33,7 +32,6 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
-#include "core/bson/template.h"
 #include "driver/cursor.h"
 #include "driver/document.h"
 #include "modify/rollup_mark.h"
@@ -43,8 +41,6 @@
 PG_FUNCTION_INFO_V1(mongo_ts_create_rollup);
 
 extern Datum mongo_ts_create_index(PG_FUNCTION_ARGS);
-
-static const char *const kinds[] = {"count", "sum", "min", "max"};
 
 /* Where a roll-up keeps intervals of one length */
 typedef struct Shape
@@ -276,15 +272,16 @@ append_total(StringInfo sql, const Wanted *wanted, int i, MtsRollupKind kind)
 	char *path =
 		psprintf("%s.%s.%s%s%s", wanted->shape.field, wanted->shape.slot,
 				 column ? field_name(column) : "points", column ? "." : "",
-				 column ? kinds[kind] : "");
+				 column ? mts_rollup_kinds[kind] : "");
 
 	begin_column(sql,
-				 column ? makeObjectName(column, NULL, kinds[kind]) : "points",
+				 column ? makeObjectName(column, NULL, mts_rollup_kinds[kind])
+						: "points",
 				 column ? format_type_extended(total_type(wanted, i, kind), -1,
 											   FORMAT_TYPE_FORCE_QUALIFY)
 						: "bigint");
 	append_option(sql, "field", path);
-	append_option(sql, "rollup", kinds[kind]);
+	append_option(sql, "rollup", mts_rollup_kinds[kind]);
 	if (column)
 		append_option(sql, "rollup_column", column);
 	appendStringInfoChar(sql, ')');
@@ -465,40 +462,16 @@ prepare_collection(const MtsRollup *rollup)
 
 /* ---- The function ------------------------------------------------------- */
 
-/* Return the elements of an array of text, which must not be null. */
-static List *
-read_texts(ArrayType *array)
-{
-	Datum *values;
-	bool *nulls;
-	int n;
-	List *texts = NIL;
-
-	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls,
-					  &n);
-	for (int i = 0; i < n; i++)
-	{
-		if (nulls[i])
-			ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-							errmsg("array element must not be null")));
-		texts = lappend(texts, TextDatumGetCString(values[i]));
-	}
-	return texts;
-}
-
 static void
 read_aggregates(ArrayType *array, Wanted *wanted)
 {
 	ListCell *lc;
 
-	foreach (lc, read_texts(array))
+	foreach (lc, mts_table_texts(array))
 	{
-		int kind = 0;
+		MtsRollupKind kind;
 
-		while (kind < MTS_ROLLUP_NKINDS &&
-			   strcmp(lfirst(lc), kinds[kind]) != 0)
-			kind++;
-		if (kind == MTS_ROLLUP_NKINDS)
+		if (!mts_rollup_find_kind(lfirst(lc), &kind))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("a roll-up cannot have the aggregate \"%s\"",
@@ -514,16 +487,10 @@ read_columns(ArrayType *array, Wanted *wanted)
 {
 	ListCell *lc;
 
-	foreach (lc, read_texts(array))
+	foreach (lc, mts_table_texts(array))
 	{
-		AttrNumber attnum = get_attnum(wanted->points, lfirst(lc));
+		AttrNumber attnum = mts_table_find_column(wanted->points, lfirst(lc));
 
-		if (attnum <= 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_UNDEFINED_COLUMN),
-					 errmsg("column \"%s\" of relation \"%s\" does not exist",
-							(char *) lfirst(lc),
-							get_rel_name(wanted->points))));
 		if (!is_value(wanted, attnum - 1))
 			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 							errmsg("column \"%s\" is not a value of a point",

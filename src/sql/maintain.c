@@ -12,7 +12,6 @@
 #include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
@@ -63,15 +62,11 @@ static int
 find_indexed(Relation relation, const MtsTable *table, const char *name)
 {
 	const MtsLayout *layout = &table->layout;
-	AttrNumber attnum = get_attnum(RelationGetRelid(relation), name);
+	AttrNumber attnum =
+		mts_table_find_column(RelationGetRelid(relation), name);
 	const MtsColumn *column;
 	const MtsPath *path;
 
-	if (attnum <= 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("column \"%s\" of relation \"%s\" does not exist",
-						name, RelationGetRelationName(relation))));
 	column = &layout->columns[attnum - 1];
 	path = &column->path;
 	if (column->container >= 0 || column->role == MTS_ROLE_SLOT ||
@@ -90,23 +85,12 @@ find_indexed(Relation relation, const MtsTable *table, const char *name)
 static List *
 find_columns(Relation relation, const MtsTable *table, ArrayType *names)
 {
-	Datum *values;
-	bool *nulls;
-	int n;
 	List *columns = NIL;
+	ListCell *lc;
 
-	deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls,
-					  &n);
-	for (int i = 0; i < n; i++)
-	{
-		if (nulls[i])
-			ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-							errmsg("the name of a column must not be null")));
-		columns =
-			list_append_unique_int(columns, find_indexed(relation, table,
-														 TextDatumGetCString(
-															 values[i])));
-	}
+	foreach (lc, mts_table_texts(names))
+		columns = list_append_unique_int(columns, find_indexed(relation, table,
+															   lfirst(lc)));
 	if (columns == NIL)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("an index must have a column")));

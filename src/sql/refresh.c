@@ -69,8 +69,8 @@ typedef struct Refresh
 	bson_value_t name;      /* the _id of its state */
 	MtsRollupState state;   /* when the refresh began */
 	MtsRanges todo;         /* what is to be computed */
-	bson_oid_t n;           /* of todo in the state */
-	bson_oid_t token;       /* of this refresh */
+	bson_value_t n;         /* of todo in the state */
+	bson_value_t token;     /* of this refresh */
 	char *insert;           /* the statements */
 	char *delete;
 	char *first;
@@ -140,7 +140,6 @@ append_column(const Refresh *refresh, AttrNumber attnum, const char *value,
 static char *
 total_value(const Refresh *refresh, int i, MtsRollupKind kind)
 {
-	static const char *const functions[] = {"count", "sum", "min", "max"};
 	const MtsRollup *rollup = refresh->rollup, *finer = refresh->finer;
 	AttrNumber source;
 	char *name;
@@ -152,7 +151,7 @@ total_value(const Refresh *refresh, int i, MtsRollupKind kind)
 			refuse_source(refresh, Max(i, 0));
 		return psprintf(
 			"pg_catalog.%s(%s)",
-			functions[kind == MTS_ROLLUP_COUNT ? MTS_ROLLUP_SUM : kind],
+			mts_rollup_kinds[kind == MTS_ROLLUP_COUNT ? MTS_ROLLUP_SUM : kind],
 			column_name(rollup->source, source));
 	}
 	if (i < 0)
@@ -162,7 +161,7 @@ total_value(const Refresh *refresh, int i, MtsRollupKind kind)
 	if (kind == MTS_ROLLUP_SUM &&
 		get_atttype(rollup->source, i + 1) == FLOAT4OID)
 		name = psprintf("%s::float8", name);
-	return psprintf("pg_catalog.%s(%s)", functions[kind], name);
+	return psprintf("pg_catalog.%s(%s)", mts_rollup_kinds[kind], name);
 }
 
 /* Make the statements; the parameters are the begin and the end of a range. */
@@ -263,7 +262,7 @@ execute(const Refresh *refresh, const char *sql, MtsRange range)
 
 /* Append stale ranges to the update of a state, with a number. */
 static void
-append_stale(const MtsRanges *ranges, const bson_oid_t *n, bool refreshing,
+append_stale(const MtsRanges *ranges, const bson_value_t *n, bool refreshing,
 			 bson_t *list)
 {
 	for (int i = 0; i < ranges->n; i++)
@@ -303,7 +302,7 @@ yield_to_other(Refresh *refresh, MtsRange range)
 	MtsOp op = {.kind = MTS_OP_UPSERT,
 				.selector = mts_document_make("{_id: %v}", &refresh->name)};
 
-	bson_oid_init(&refresh->n, NULL);
+	refresh->n = mts_rollup_mark_id();
 	append_stale(&ranges, &refresh->n, false, list);
 	op.document = push_stale(list);
 	mts_bulk_execute(&refresh->bulk, &op, 1);
@@ -322,15 +321,13 @@ static void
 replace_stale(Refresh *refresh, const MtsRanges *todo, const MtsRanges *others,
 			  MtsRange done)
 {
-	bson_value_t old = {.value_type = BSON_TYPE_OID};
+	bson_value_t old = refresh->n;
+	bson_value_t n = mts_rollup_mark_id();
 	bson_t *list = mts_document_new();
 	MtsOp op = {.kind = MTS_OP_UPDATE};
-	bson_oid_t n;
 
-	old.value.v_oid = refresh->n;
-	bson_oid_init(&refresh->n, NULL);
+	refresh->n = mts_rollup_mark_id();
 	append_stale(todo, &refresh->n, true, list);
-	bson_oid_init(&n, NULL);
 	append_stale(others, &n, false, list);
 	op.selector = mts_document_make("{_id: %v}", &refresh->name);
 	if (!bson_empty(list))
@@ -402,13 +399,11 @@ announce(Refresh *refresh)
 	MtsRange gap = {refresh->state.until, refresh->todo.items[0].from};
 	MtsRanges gaps = {gap.from < gap.to, &gap};
 	bson_value_t until = {.value_type = BSON_TYPE_DATE_TIME};
-	bson_value_t token = {.value_type = BSON_TYPE_OID};
 	bson_t *list = mts_document_new();
 	MtsOp ops[2] = {{.kind = MTS_OP_UPSERT}, {.kind = MTS_OP_UPSERT}};
 
-	bson_oid_init(&refresh->n, NULL);
-	bson_oid_init(&refresh->token, NULL);
-	token.value.v_oid = refresh->token;
+	refresh->n = mts_rollup_mark_id();
+	refresh->token = mts_rollup_mark_id();
 	until.value.v_datetime =
 		(Max(end, refresh->state.until) - MTS_UNIX_EPOCH) / 1000;
 	append_stale(&refresh->todo, &refresh->n, true, list);
@@ -418,7 +413,7 @@ announce(Refresh *refresh)
 	mts_template_fields((bson_t *) ops[0].document,
 						"{$set: {version: 1}, $max: {until: %v}}", &until);
 	ops[1].selector = select_token(refresh);
-	ops[1].document = mts_document_make("{$set: {by: %v}}", &token);
+	ops[1].document = mts_document_make("{$set: {by: %v}}", &refresh->token);
 	mts_bulk_execute(&refresh->bulk, ops, 2);
 }
 
@@ -446,13 +441,11 @@ static void
 check_token(Refresh *refresh, MtsRange range, bool in_xact)
 {
 	MtsBulk bulk = refresh->bulk;
-	bson_value_t token = {.value_type = BSON_TYPE_OID};
 	MtsOp op = {.kind = MTS_OP_UPDATE,
 				.selector = select_token(refresh),
 				.document = mts_document_make("{$inc: {chunks: 1}}")};
 
-	token.value.v_oid = refresh->token;
-	mts_template_fields((bson_t *) op.selector, "{by: %v}", &token);
+	mts_template_fields((bson_t *) op.selector, "{by: %v}", &refresh->token);
 	bulk.joins_xact = bulk.is_atomic = in_xact;
 	mts_bulk_execute(&bulk, &op, 1);
 	if (bulk.affected == 0)

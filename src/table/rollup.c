@@ -36,6 +36,19 @@
 #include "table/known.h"
 #include "table/zone.h"
 
+/* The names of totals, and of the aggregates that they are */
+const char *const mts_rollup_kinds[] = {"count", "sum", "min", "max"};
+
+/* mts_rollup_find_kind: find a total by its name; false if there is none. */
+bool
+mts_rollup_find_kind(const char *name, MtsRollupKind *kind)
+{
+	for (*kind = 0; *kind < MTS_ROLLUP_NKINDS; (*kind)++)
+		if (strcmp(name, mts_rollup_kinds[*kind]) == 0)
+			return true;
+	return false;
+}
+
 /* ---- The list ----------------------------------------------------------- */
 
 /* A foreign table with option rollup_of */
@@ -293,22 +306,6 @@ read_options(List *options, MtsRollup *rollup)
 	return NULL;
 }
 
-/* Read which total a column has; false for a key or the time. */
-static bool
-read_kind(List *options, MtsRollupKind *kind)
-{
-	static const char *const names[] = {"count", "sum", "min", "max"};
-	const char *name = mts_option_get(options, "rollup");
-
-	for (int i = 0; name && i < MTS_ROLLUP_NKINDS; i++)
-		if (strcmp(name, names[i]) == 0)
-		{
-			*kind = i;
-			return true;
-		}
-	return false;
-}
-
 /* Tell whether a column and one of the points have one type and collation. */
 static bool
 is_same_type(const MtsRollup *rollup, AttrNumber attnum, AttrNumber of)
@@ -330,12 +327,14 @@ record_column(MtsRollup *rollup, const MtsTable *points, AttrNumber attnum)
 	List *options = GetForeignColumnOptions(rollup->table->relid, attnum);
 	const MtsColumn *column = &rollup->table->layout.columns[attnum - 1];
 	const MtsAttribute *attribute = &rollup->table->attributes[attnum - 1];
+	const char *total = mts_option_get(options, "rollup");
 	const char *name = mts_option_get(options, "rollup_column");
 	bool is_time = attnum - 1 == rollup->table->layout.time_column;
 	AttrNumber of = get_attnum(rollup->points, name ? name : column->name);
 	AttrNumber *record;
 	MtsRollupKind kind;
-	bool is_total = read_kind(options, &kind);
+	/* otherwise it is a key or the time */
+	bool is_total = total && mts_rollup_find_kind(total, &kind);
 
 	if (is_total && (kind == MTS_ROLLUP_COUNT || kind == MTS_ROLLUP_SUM) &&
 		!mts_type_is_number(attribute->typid))

@@ -66,6 +66,9 @@ typedef struct MtsRollupState
 					   * sql/refresh.c */
 } MtsRollupState;
 
+extern const char *const mts_rollup_kinds[MTS_ROLLUP_NKINDS];
+
+extern bool mts_rollup_find_kind(const char *name, MtsRollupKind *kind);
 extern List *mts_rollup_list(Oid source, bool is_written);
 extern MtsRollup *mts_rollup_try_open(Relation relation, const char **problem);
 extern MtsRollup *mts_rollup_open_to_mark(Relation relation,

@@ -578,6 +578,44 @@ mts_table_name(Oid relid)
 									  get_rel_name(relid));
 }
 
+/* mts_table_find_column: find a column by its name, or raise an error. */
+AttrNumber
+mts_table_find_column(Oid relid, const char *name)
+{
+	AttrNumber attnum = get_attnum(relid, name);
+
+	if (attnum <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("column \"%s\" of relation \"%s\" does not exist",
+						name, get_rel_name(relid))));
+	return attnum;
+}
+
+/*
+ * mts_table_texts
+ *		Return the elements of an array of text, which must not be null.
+ */
+List *
+mts_table_texts(ArrayType *array)
+{
+	Datum *values;
+	bool *nulls;
+	int n;
+	List *texts = NIL;
+
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls,
+					  &n);
+	for (int i = 0; i < n; i++)
+	{
+		if (nulls[i])
+			ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+							errmsg("array element must not be null")));
+		texts = lappend(texts, TextDatumGetCString(values[i]));
+	}
+	return texts;
+}
+
 /* Read the options of a foreign table and its server. */
 static MtsTable *
 read_table(Relation relation)

@@ -9,6 +9,7 @@
 #include "access/attnum.h"
 #include "foreign/foreign.h"
 #include "storage/lockdefs.h"
+#include "utils/array.h"
 #include "utils/rel.h"
 
 #include "core/layout/layout.h"
@@ -59,6 +60,8 @@ extern bool mts_table_server_is_ours(const ForeignServer *server);
 extern bool mts_table_is_ours(Oid relid);
 extern Relation mts_table_open_relation(Oid relid, LOCKMODE lock);
 extern char *mts_table_name(Oid relid);
+extern AttrNumber mts_table_find_column(Oid relid, const char *name);
+extern List *mts_table_texts(ArrayType *array);
 extern MtsTable *mts_table_open(Relation relation);
 extern MtsTable *mts_table_try_open(Relation relation);
 extern bool mts_table_joins_xact(const MtsTable *table);

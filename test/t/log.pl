@@ -127,6 +127,42 @@ session_query($session, 'RESET client_encoding');
 like($err, qr/MongoDB createUser on "$database", duration/, 'the creation of a user is logged');
 unlike("$err$dropped", qr/s3cret/, '... without the password');
 
+# ---- Generic plans --------------------------------------------------------
+
+# The commands that a statement sends, by name and collection
+sub commands
+{
+	my $messages = messages($_[0]);
+
+	return join ', ', map { s/" on.*\.| on "$database\./ /r } $messages =~ m/MongoDB (\w+ on "$database\.\w+)"/g;
+}
+
+messages(q{CREATE FOREIGN TABLE flat (ts timestamptz, k text, v float8) SERVER mongo;
+	SET plan_cache_mode = force_generic_plan; SET mongo_ts_fdw.log_commands = off;
+	INSERT INTO flat VALUES ('2020-01-01Z', 'a', 1);
+	SET mongo_ts_fdw.log_commands = on;
+	PREPARE hour AS SELECT * FROM points WHERE k = $1 AND ts >= $2 AND ts < $3 ORDER BY ts;
+	PREPARE total AS SELECT sum(v) FROM points WHERE k = $1 AND ts < $2;
+	PREPARE last AS SELECT DISTINCT ON (k) k, ts FROM points WHERE k = $1 ORDER BY k, ts DESC;
+	PREPARE document AS SELECT v FROM flat WHERE k = $1;
+	PREPARE store AS INSERT INTO points VALUES ($1, $2, $3);
+	EXECUTE hour('a', '2020-01-01Z', '2020-01-02Z'); EXECUTE total('a', '2020-01-02Z'); EXECUTE last('a');
+	EXECUTE document('a')});
+foreach my $case (
+	["hour('a', '2020-01-01Z', '2020-01-02Z')", 'find points'],
+	["total('a', '2020-01-02Z')", 'find points'],
+	["last('a')", 'find points'],
+	["document('a')", 'find flat'],
+	["store('2020-01-01 00:01Z', 'a', 2)", 'update points'])
+{
+	my ($execute, $expected) = @$case;
+
+	is(commands("EXECUTE $execute"), $expected, "EXECUTE $execute sends one command")
+	  for 1 .. 2;
+	is(commands("EXPLAIN EXECUTE $execute"), '', '... and to plan it none');
+}
+messages('DEALLOCATE ALL; RESET plan_cache_mode');
+
 $node->safe_psql('postgres', 'CREATE ROLE somebody; CREATE ROLE allowed;
 	GRANT SET ON PARAMETER mongo_ts_fdw.log_commands TO allowed');
 (undef, $err) = session_query($session, 'RESET mongo_ts_fdw.log_commands;

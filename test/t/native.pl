@@ -1,7 +1,8 @@
 # Proves that a native time-series collection is read by its buckets if the
 # MongoDB user has the privilege, otherwise by its view, whenever the privilege
 # is granted or revoked.  Buckets that MongoDB changes and compresses while they
-# are read give the same points.
+# are read give the same points.  A user who may not read ordinary buckets can
+# fill them.
 
 use strict;
 use warnings;
@@ -93,6 +94,23 @@ query('ANALYZE points');
 is(query('SELECT k, max(ts) FROM points GROUP BY k'), 'a|2024-01-01 00:10:00+00', 'after ANALYZE');
 
 session_end($session);
+
+# ---- A user who may write buckets but not read them -----------------------
+
+my $writes = '"privileges": [{"resource": {"db": "native", "collection": "limited"}, "actions": ["insert", "update"]}]';
+
+is(command('admin', qq({"createRole": "writes", $writes, "roles": []})), 1, 'a role that writes');
+is(command('admin', '{"createUser": "writer", "pwd": "secret", "roles": ["writes"]}'), 1, 'a writer');
+create_server($node, 'writer', "$uri?authSource=admin", "database 'native'");
+query(<<'END');
+	ALTER USER MAPPING FOR PUBLIC SERVER writer OPTIONS (ADD username 'writer', ADD password 'secret');
+	CREATE FOREIGN TABLE limited (ts timestamptz OPTIONS (field 's[].t'), v int OPTIONS (field 's[].v'))
+		SERVER writer OPTIONS (bucket_max_points '5');
+	CREATE FOREIGN TABLE limited_buckets (points jsonb OPTIONS (field 's')) SERVER root OPTIONS (collection 'limited');
+	INSERT INTO limited VALUES ('2024-01-01Z', 1), ('2024-01-02Z', 2), ('2024-01-03Z', 3);
+	INSERT INTO limited VALUES ('2024-01-04Z', 4), ('2024-01-05Z', 5);
+END
+is(query('SELECT jsonb_array_length(points) FROM limited_buckets'), 5, 'fills a bucket with all points that it has room for');
 
 # ---- Buckets that change while they are read ------------------------------
 

@@ -6,6 +6,8 @@ use strict;
 use warnings;
 
 use JSON::PP qw(decode_json);
+use lib 'test/bench';
+use Bench::Report;
 use Test::More;
 
 sub content
@@ -116,6 +118,22 @@ foreach my $workflow (glob '.github/workflows/*.yml')
 }
 
 is(system($^X, '-Itest/bench', 'test/bench/publish.pl', '--check'), 0,
-	'docs/benchmarks.md and its chart show the figures of test/bench/figures.json');
+	'docs/benchmarks.md and its charts show the figures of test/bench');
+
+# A run of some questions replaces these only.
+{
+	my %about = (points => 1, mongodb => '6.0.5', postgresql => '15.1');
+	my @figures = map { { question => 'rows', layout => $_, median => 1 } } qw(hour flat minute);
+	my $kept = { %about, date => '2026-01-01', figures => \@figures };
+	my $run = { %about, date => '2026-01-02', postgresql => '15.2',
+		figures => [ { %{ $figures[1] }, median => 2 } ] };
+	my $merged = Bench::Report::merge($kept, $run, @figures[ 0, 1 ]);
+
+	is_deeply([ $merged->{date}, map { [ @{$_}{qw(layout median date)} ] } @{ $merged->{figures} } ],
+		[ '2026-01-02', [ 'hour', 1, '2026-01-01' ], [ 'flat', 2, undef ] ],
+		'a partial run replaces its figures, and the others keep their day');
+	$run->{points} = 2;
+	ok(!eval { Bench::Report::merge($kept, $run, @figures); 1 }, '... unless its data are others');
+}
 
 done_testing();

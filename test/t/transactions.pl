@@ -510,6 +510,66 @@ foreach my $layout (sort keys %layouts)
 	is(ask("SELECT count(*), sum(v), min(v), max(v) FROM direct.$layout WHERE k <> 'k'"), "6|12|2|2", '.. and stored');
 }
 
+# Points of buckets with totals: operators store them if all slots are empty,
+# otherwise pipelines do, in the same transaction
+ask(q{CREATE FOREIGN TABLE xact.totals (ts timestamptz OPTIONS (field 'm'), k int, v float8 OPTIONS (field 'v.{second}', sum_field 'sum', min_field 'least'))
+		SERVER xact OPTIONS (count_field 'n', bucket_first_field 'range.first');
+	CREATE FOREIGN TABLE xact.buckets (ts timestamptz OPTIONS (field 'm'), k int, n int, sum float8, least float8) SERVER xact OPTIONS (collection 'totals');
+	CREATE TABLE wanted (ts timestamptz, k int, v float8, PRIMARY KEY (ts, k));
+	SELECT mongo_ts_create_index('xact.totals')});
+
+sub second
+{
+	my ($second, $series, $value) = @_;
+
+	return "SELECT timestamptz '2020-01-01Z' + interval '$second s', k, $value FROM generate_series(1, $series) k";
+}
+
+# Run statements in a transaction block.  Returns the number of pipelines, of
+# points that differ from those of a local table, and of buckets with untrue
+# totals.
+sub in_block
+{
+	my @statements = @_;
+	my $pipelines = q{SELECT mongo_ts_command('xact', '{"serverStatus": 1}')::jsonb #>> '{metrics,commands,update,pipeline}'};
+	my $before = ask($pipelines);
+
+	session_query($writer, $_) foreach 'BEGIN', @statements;
+	($out, $err) = session_query($writer, 'COMMIT');
+	is($err, '', "@statements");
+	return join ' ', ask($pipelines) - $before,
+	  ask(q{SELECT count(*) FROM ((TABLE wanted EXCEPT TABLE xact.totals) UNION ALL (TABLE xact.totals EXCEPT TABLE wanted)) difference}),
+	  ask(q{SELECT count(*) FROM (TABLE xact.buckets EXCEPT
+		SELECT date_trunc('minute', ts), k, count(*), sum(v), min(v) FROM wanted GROUP BY 1, 2) untrue});
+}
+
+# The statements that store a second in both tables
+sub store
+{
+	my $second = second(@_);
+
+	return ("INSERT INTO xact.totals $second", "INSERT INTO wanted $second ON CONFLICT (ts, k) DO UPDATE SET v = excluded.v");
+}
+
+session_query($writer, "SELECT mongo_ts_command('xact', '{\"update\": \"totals\", \"updates\": []}')");
+is(in_block(store(0, 100, 'k')), '100 0 0', 'pipelines make buckets in a transaction block');
+is(in_block(store(1, 100, '-k'), store(2, 100, 'k + 0.5')), '0 0 0', '.. operators store points of empty slots');
+is(in_block(store(3, 101, 'k'), store(4, 9, 'k')), '69 0 0', '.. pipelines those of the batch in which a bucket is missing');
+is(in_block(store(4, 9, 'k + 1'), store(5, 9, "'NaN'")), '18 0 0', '.. and those of slots with points, and NaN');
+is(in_block(store(5, 9, 'k'), store(6, 9, '-k')), '9 0 0', '.. and those of a bucket that had NaN');
+is(in_block(store(7, 9, 'k'), store(7, 9, 'k + 1'), 'SAVEPOINT s', 'INSERT INTO xact.totals ' . second(8, 9, 1), 'ROLLBACK TO s', store(9, 9, 'k')),
+	'18 0 0', '.. a savepoint undoes operators, and what was before is done again');
+ask(q{SELECT mongo_ts_command('xact', '{"update": "totals", "updates": [{"q": {"k": 3}, "u": {"$set": {"v": null, "n": 0, "sum": 0, "least": 0}}}]}');
+	DELETE FROM wanted WHERE k = 3});
+is(in_block(store(10, 9, 'k')), '9 0 0', '.. what is not a subdocument aborts nothing');
+ask(q{SELECT mongo_ts_command('xact', '{"update": "totals", "updates": [{"q": {"k": 4}, "u": {"$set": {"range": null}}}]}')});
+is(in_block(store(11, 9, 'k')), '9 0 0', '.. nor does a bound that is missing');
+session_query($writer, $_) foreach 'BEGIN', 'INSERT INTO xact.totals ' . second(12, 9, 1), 'SAVEPOINT s',
+	'INSERT INTO xact.totals ' . second(13, 9, 1), 'ROLLBACK TO s';
+ask($_) foreach store(12, 9, 2);
+check_last('.. another session that has stored a point meanwhile', undef, qr/ERROR:  40001: .*Another session has changed what this transaction has written/s, 'COMMIT');
+is(in_block(), '0 0 0', '.. keeps it');
+
 # A cursor that reads several batches, with writes in between
 restart();
 session_query($writer, $_) foreach "BEGIN", 'INSERT INTO xact.flat ' . points(5000, 'many'),

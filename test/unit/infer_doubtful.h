@@ -254,7 +254,7 @@
 	{"times with an offset of zero and of an hour",
 	 "{'at': '2024-03-04T08:00:07+00:00', 'v': 0.5}, {'at': '2024-03-04T08:01:07+01:00', 'v': "
 	 "1.5}, {'at': '2024-03-04T08:02:07+00:00', 'v': 2.5}",
-	 "time at time as iso8601, v double;"},
+	 "time at time as iso8601, v double; readonly"},
 	{"two constants that could be the count of full buckets",
 	 "(4 1h: {sensor: 'a', hour: @, n: 6, size: 6, s: [(6 607s: {t: @, v: ~})]})",
 	 "time t time field s[].t, sensor text, attribute size int, v double field s[].v; bucket hour span "

@@ -92,7 +92,7 @@
 	 "format."},
 	{"D11: offsets of RFC 3339, and a number as a date",
 	 "{'a': '2024-03-04T08:00:00+02:00', 'b': '2024-03-04T08:00:00.123456789Z', 'd': 20240131}",
-	 "time a time as iso8601, b text, d double; -- \"a\" is taken as the time: It could also be "
+	 "time a time as iso8601, b text, d double; readonly -- \"a\" is taken as the time: It could also be "
 	 "\"b\". / If \"b\" is the time"},
 	{"nanoseconds as text",
 	 "{'b': '2024-03-04T08:00:00.123456789Z', 'd': 20240131}",

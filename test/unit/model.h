@@ -144,7 +144,8 @@ model_write(Model *model, const MtsChange *write, bool points_are_new)
 		point->time = write->time;
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
-		const bson_value_t *value = &write->values[i];
+		const bson_value_t *value =
+			mts_change_value(write, &layout->columns[i]);
 		bool adds = write->kind == MTS_CHANGE_ADD;
 
 		if (!model_is_value(layout, i) || value->value_type == BSON_TYPE_EOD ||

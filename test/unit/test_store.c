@@ -146,26 +146,30 @@ choose_values(const MtsLayout *layout, bool points_are_new, MtsChange *write,
 	bool may_be_null =
 		points_are_new || layout->write_mode != MTS_WRITE_INCREMENT;
 	bool any = false;
+	bson_value_t *time;
 
 	memset(values, 0, TABLE_COLUMNS * sizeof(bson_value_t));
-	write->values = values;
+	write->items = values;
 	while (!any && write->kind != MTS_CHANGE_REMOVE)
 		for (int i = 0; i < layout->ncolumns; i++)
 		{
+			const MtsColumn *column = &layout->columns[i];
+
 			if (!model_is_value(layout, i) ||
 				(!points_are_new && random_below(2)))
 				continue;
-			choose_value(&layout->columns[i], write->kind, may_be_null,
-						 &values[i]);
+			choose_value(column, write->kind, may_be_null,
+						 &values[column->place]);
 			any |= write->kind == MTS_CHANGE_SET ||
-				   values[i].value_type != BSON_TYPE_NULL;
+				   mts_change_value(write, column)->value_type !=
+					   BSON_TYPE_NULL;
 		}
 	if (layout->time_kind != MTS_TIME_POINT ||
 		mts_layout_time_is_key(layout) || write->kind == MTS_CHANGE_REMOVE)
 		return;
-	values[layout->time_column].value_type = BSON_TYPE_DATE_TIME;
-	values[layout->time_column].value.v_datetime =
-		(write->time - MTS_UNIX_EPOCH) / 1000;
+	time = &values[mts_layout_time_column(layout)->place];
+	time->value_type = BSON_TYPE_DATE_TIME;
+	time->value.v_datetime = (write->time - MTS_UNIX_EPOCH) / 1000;
 }
 
 /*

@@ -152,7 +152,7 @@ writes_parse_write(WriteTest *test, const bson_iter_t *json)
 	test->writes[n] = write;
 	write->index = test->index[n];
 	write->texts = test->texts[n];
-	write->values = test->values[n];
+	write->items = test->values[n];
 	bson_iter_recurse(json, &iter);
 	bson_iter_next(&iter);
 	write->kind = bson_iter_key(&iter)[0] == 'p'   ? MTS_CHANGE_SET
@@ -167,7 +167,8 @@ writes_parse_write(WriteTest *test, const bson_iter_t *json)
 	while (bson_iter_next(&iter))
 		for (int i = 0; i < layout->ncolumns; i++)
 			if (strcmp(layout->columns[i].name, bson_iter_key(&iter)) == 0)
-				test->values[n][i] = *bson_iter_value(&iter);
+				test->values[n][layout->columns[i].place] =
+					*bson_iter_value(&iter);
 }
 
 /* Parse {path: value, ..}. */

@@ -321,9 +321,11 @@ void
 mts_template_push(bson_t *array, const char *template, ...)
 {
 	Source source = {.template = template, .at = template};
-	char key[16];
+	char buffer[16];
+	const char *key;
 
-	snprintf(key, sizeof(key), "%u", bson_count_keys(array));
+	bson_uint32_to_string(bson_count_keys(array), &key, buffer,
+						  sizeof(buffer));
 	va_start(source.args, template);
 	append_value(&source, array, key);
 	va_end(source.args);

@@ -14,8 +14,6 @@
 
 #include <string.h>
 
-#include "core/layout/layout.h"
-
 /* The first bytes of items; literals begin with their types */
 #define RUN_FIRST 0x80
 #define RUN_LAST 0xDF

@@ -328,6 +328,42 @@ are_finer(const MtsInfer *infer)
 	return !are_whole && infer->nsamples > 0;
 }
 
+/* Whether a value is not a text with an offset from UTC that is not zero */
+static bool
+is_in_utc(const MtsElement *element)
+{
+	size_t len;
+	const char *text =
+		element->type == BSON_TYPE_UTF8 ? mts_element_text(element, &len) : "";
+	const char *time = strchr(text, ':');
+	const char *sign = time ? strpbrk(time, "+-") : NULL;
+
+	return !sign || strspn(sign + 1, "0:") == strlen(sign + 1);
+}
+
+/* Let a table be read-only if an INSERT would write other offsets. */
+static void
+check_offsets(MtsInfer *infer)
+{
+	MtsInferred *result = infer->result;
+
+	for (int i = 0; i < result->ncolumns && !result->readonly; i++)
+	{
+		const MtsInferColumn *column = &result->columns[i];
+		char *reason;
+
+		if (strcmp(column->format, "iso8601") != 0 ||
+			mts_survey_all(&infer->survey, column->node, is_in_utc))
+			continue;
+		reason = mts_infer_allocate(infer, MTS_INFER_REMARK, 1);
+		snprintf(
+			reason, MTS_INFER_REMARK,
+			"The texts in \"%s\" have offsets from UTC, but an INSERT writes +00:00.",
+			mts_remark_label(infer, column->node));
+		result->readonly = reason;
+	}
+}
+
 /* mts_declare_table: declare the table of the reading */
 void
 mts_declare_table(MtsInfer *infer)
@@ -342,6 +378,7 @@ mts_declare_table(MtsInfer *infer)
 	else
 		declare_rows(infer);
 	infer->result->truncates = are_finer(infer);
+	check_offsets(infer);
 }
 
 /*

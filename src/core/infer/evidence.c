@@ -118,13 +118,12 @@ find_units(int *units, int n, int unit)
 }
 
 /*
- * mts_evidence_write_slot
- *		Write the slot of a node whose keys count a unit.  Returns false if the
- *		keys do not have this form.
+ * Write the slot of a node whose keys count a unit.  Returns false if the keys
+ * do not have this form.
  */
-bool
-mts_evidence_write_slot(const MtsInfer *infer, int node, MtsKeyForm form,
-						int unit, int64_t first, int of, char *text)
+static bool
+write_slot(const MtsInfer *infer, int node, MtsKeyForm form, int unit,
+		   int64_t first, int of, char *text)
 {
 	const MtsNode *at = &infer->survey.nodes[node];
 	bool is_split = form == MTS_KEY_SPLIT;
@@ -501,8 +500,7 @@ mts_evidence_grade(MtsInfer *infer, const MtsReading *reading, int level,
 		are_windows(infer, at->parent, reading->bucket))
 		return MTS_GRADE_NONE;
 	if (least < 2 || of == MTS_NO_UNIT ||
-		!mts_evidence_write_slot(infer, node, form, slot->unit, 0, of,
-								 slot->text))
+		!write_slot(infer, node, form, slot->unit, 0, of, slot->text))
 		return MTS_GRADE_NONE;
 	/* 24 values each 6 hours are hours of a forecast, not quarters */
 	if (is_array && !mts_unit_is_single(slot->unit) &&
@@ -520,8 +518,8 @@ mts_evidence_grade(MtsInfer *infer, const MtsReading *reading, int level,
 	base = !is_array && form == MTS_KEY_PLAIN && keys->least >= 1 &&
 		   at->nnumbers == 1 &&
 		   (mts_unit_span(slot->unit).usecs == 0 || end - 1 == least);
-	if (base > 0 && (!mts_evidence_write_slot(infer, node, form, slot->unit,
-											  base, of, slot->text)))
+	if (base > 0 &&
+		(!write_slot(infer, node, form, slot->unit, base, of, slot->text)))
 		return MTS_GRADE_NONE;
 	end -= base;
 	if (end > most)

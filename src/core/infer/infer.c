@@ -13,7 +13,6 @@
  */
 #include "core/infer/infer_private.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* A group has so many samples, and so many fields are tried. */

@@ -183,9 +183,6 @@ extern bool mts_time_field_is_storing(const MtsInfer *infer,
 extern void mts_time_field_find_fields(MtsInfer *infer);
 
 /* evidence.c */
-extern bool mts_evidence_write_slot(const MtsInfer *infer, int node,
-									MtsKeyForm form, int unit, int64_t first,
-									int of, char *text);
 extern MtsGrade mts_evidence_grade(MtsInfer *infer, const MtsReading *reading,
 								   int level, MtsKeyForm form,
 								   MtsInferSlot *slot);

@@ -364,10 +364,15 @@ mts_layout_build(MtsLayout *layout, MtsError *error)
 		!determine_time(layout, error) || !check_keys(layout, error))
 		return false;
 	layout->has_missing = false;
+	layout->nplaces = 0;
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
-		const MtsColumn *column = &layout->columns[i];
+		MtsColumn *column = &layout->columns[i];
 
+		column->place = -1;
+		if (layout->nslots == 0 || column->container >= 0 ||
+			column->role == MTS_ROLE_VALUE)
+			column->place = layout->nplaces++;
 		if (column->missing.kind == MTS_MISSING_NONE)
 			continue;
 		if (column->role != MTS_ROLE_VALUE)
@@ -676,16 +681,29 @@ mts_layout_slot_index(const MtsLayout *layout, MtsTime start, MtsTime t,
 					  int64_t *keys, MtsTime *slot_time)
 {
 	MtsSlotClock slots;
+
+	return mts_layout_slot_clock(layout, start, &slots) &&
+		   mts_layout_slot_index_in(layout, &slots, t, keys, slot_time);
+}
+
+/*
+ * mts_layout_slot_index_in
+ *		As mts_layout_slot_index, in a bucket whose slots the caller knows.
+ */
+bool
+mts_layout_slot_index_in(const MtsLayout *layout, const MtsSlotClock *slots,
+						 MtsTime t, int64_t *keys, MtsTime *slot_time)
+{
+	MtsTime start = slots->bucket.from;
 	MtsTime time, end;
 	bool has_own_time = layout->time_kind == MTS_TIME_POINT;
 
-	if (t < start || !mts_layout_slot_clock(layout, start, &slots) ||
-		(t >= slots.bucket.to && t != start) ||
-		(!mts_slot_clock_time(&slots, t, &time) &&
-		 (!has_own_time || time >= slots.slots.to)))
+	if (t < start || (t >= slots->bucket.to && t != start) ||
+		(!mts_slot_clock_time(slots, t, &time) &&
+		 (!has_own_time || time >= slots->slots.to)))
 		return false;
-	*slot_time = slots.slots.from;
-	end = slots.slots.to;
+	*slot_time = slots->slots.from;
+	end = slots->slots.to;
 	for (int i = 0; i < layout->nslots; i++)
 	{
 		const MtsStep *level = layout->slots[i];
@@ -694,17 +712,17 @@ mts_layout_slot_index(const MtsLayout *layout, MtsTime start, MtsTime t,
 		keys[i] = 0;
 		if (!mts_path_step_is_unit(level))
 			continue;
-		if (!mts_layout_first_key(slots.steps, level, *slot_time, &end,
+		if (!mts_layout_first_key(slots->steps, level, *slot_time, &end,
 								  &first) ||
 			(time >= end && t != start) ||
-			!mts_clock_steps_between(slots.steps, *slot_time, time,
+			!mts_clock_steps_between(slots->steps, *slot_time, time,
 									 level->unit, &n) ||
-			!mts_clock_step(slots.steps, *slot_time, level->unit, n,
+			!mts_clock_step(slots->steps, *slot_time, level->unit, n,
 							slot_time))
 			return false;
 		keys[i] = n + first;
 	}
-	return mts_slot_clock_instant(&slots, *slot_time, slot_time) ||
+	return mts_slot_clock_instant(slots, *slot_time, slot_time) ||
 		   has_own_time;
 }
 

@@ -76,6 +76,7 @@ typedef struct MtsColumn
 	bool is_wide;    /* an integer whose sum may require 64 bits */
 	int container;   /* index of its container; -1 if it is the bucket's */
 	int slot;        /* index of the slot of a ROLE_SLOT column */
+	int place;       /* of its value among a point's; -1 if points have none */
 } MtsColumn;
 
 /* The array or subdocument that holds the points of some columns: of those
@@ -116,6 +117,7 @@ typedef struct MtsLayout
 	int nslots;
 	const MtsStep *slots[MTS_MAX_SLOTS]; /* the levels, outermost first */
 	int ncontainers;
+	int nplaces;          /* the columns that points have */
 	bool has_missing;     /* some column declares a missing value */
 	MtsFormat key_format; /* of a slot whose keys are the time */
 } MtsLayout;
@@ -146,6 +148,9 @@ extern bool mts_layout_slot_index(const MtsLayout *layout, MtsTime start,
 								  MtsTime t, int64_t *keys,
 								  MtsTime *slot_time);
 extern int64_t mts_layout_max_keys(const MtsLayout *layout, int i);
+extern bool mts_layout_slot_index_in(const MtsLayout *layout,
+									 const MtsSlotClock *slots, MtsTime t,
+									 int64_t *keys, MtsTime *slot_time);
 extern bool mts_layout_slots_are_numbered(const MtsLayout *layout);
 extern int64_t mts_layout_slot_number(const MtsLayout *layout,
 									  const int64_t *keys);

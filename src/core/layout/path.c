@@ -8,8 +8,6 @@
  */
 #include "core/layout/path.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define UNITS_HINT \

@@ -81,10 +81,16 @@ static bool add_below(Slots *slots, int step, int slot, bool is_one,
 static size_t
 append_step(Slots *slots, size_t len, const char *text)
 {
-	int n = snprintf(slots->path + len, sizeof(slots->path) - len, "%s%s",
-					 len > 0 ? "." : "", text);
+	size_t period = len > 0;
+	size_t n = strlen(text);
 
-	return len + n < sizeof(slots->path) ? len + n : 0;
+	/* without snprintf: this is called for each slot */
+	if (len + period + n >= sizeof(slots->path))
+		return 0;
+	if (period)
+		slots->path[len] = '.';
+	memcpy(slots->path + len + period, text, n + 1);
+	return len + period + n;
 }
 
 /* Tell whether a {column} slot at or below a level has known keys. */

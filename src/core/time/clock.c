@@ -9,8 +9,6 @@
  */
 #include "core/time/clock.h"
 
-#include <string.h>
-
 #define DAYS_PER_ERA 146097 /* 400 years */
 #define DAYS_TO_2000 730425 /* from 0000-03-01 to 2000-01-01 */
 

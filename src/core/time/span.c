@@ -26,6 +26,14 @@ static const struct
 
 #define NUNITS ((int) (sizeof(units) / sizeof(units[0])))
 
+/* n times a unit, for an n small enough not to overflow: below 1000000 */
+static MtsSpan
+times(MtsSpan unit, int64_t n)
+{
+	return (MtsSpan){(int32_t) (unit.months * n), (int32_t) (unit.days * n),
+					 unit.usecs * n};
+}
+
 /*
  * mts_span_parse
  *		Parse "minute", "minutes" or "15 minutes".
@@ -56,7 +64,7 @@ mts_span_parse(const char *text, size_t len, MtsSpan *span)
 			rest--;
 		if (rest == name_len && memcmp(text + pos, units[i].name, rest) == 0)
 		{
-			*span = mts_span_times(units[i].span, n);
+			*span = times(units[i].span, n);
 			return true;
 		}
 	}
@@ -78,17 +86,6 @@ mts_span_enclosing(MtsSpan unit)
 		if (unit.usecs < units[i].span.usecs)
 			return units[i].span;
 	return (MtsSpan){0, 1, 0};
-}
-
-/*
- * mts_span_times
- *		n times a unit, for an n small enough not to overflow: below 1000000.
- */
-MtsSpan
-mts_span_times(MtsSpan unit, int64_t n)
-{
-	return (MtsSpan){(int32_t) (unit.months * n), (int32_t) (unit.days * n),
-					 unit.usecs * n};
 }
 
 /*

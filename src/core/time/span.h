@@ -27,7 +27,6 @@ extern bool mts_span_parse_count(const char *text, size_t len, MtsSpan *unit,
 								 int64_t *base);
 extern MtsSpan mts_span_enclosing(MtsSpan unit);
 
-extern MtsSpan mts_span_times(MtsSpan unit, int64_t n);
 extern int64_t mts_span_length(MtsSpan span, int days_per_month);
 extern int64_t mts_span_common_divisor(int64_t a, int64_t b);
 

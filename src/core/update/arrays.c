@@ -25,7 +25,7 @@ append_empty_element(const MtsLayout *layout, int container, bson_t *parent,
 					 const char *key)
 {
 	bson_value_t values[MTS_MAX_FIELDS];
-	MtsChange empty = {.values = values};
+	MtsChange empty = {.items = values};
 	bson_t literal;
 
 	mts_change_empty_slot(layout, values);
@@ -98,9 +98,9 @@ append_empty_slot(const MtsBucketChange *bucket, int container, int level,
 
 /* Tell whether a change leaves the stored value of a column as it is. */
 static bool
-keeps_value(const MtsChange *change, int column)
+keeps_value(const MtsChange *change, const MtsColumn *column)
 {
-	bson_type_t type = change->values[column].value_type;
+	bson_type_t type = mts_change_value(change, column)->value_type;
 
 	return type == BSON_TYPE_EOD ||
 		   (type == BSON_TYPE_NULL && change->kind == MTS_CHANGE_ADD);
@@ -126,7 +126,7 @@ append_merged(const MtsBucketChange *bucket, int container,
 		MtsFieldValue tail;
 		bool belongs = true;
 
-		if (column->container != container || keeps_value(change, i) ||
+		if (column->container != container || keeps_value(change, column) ||
 			mts_change_tail(layout, column, &tail) <= depth)
 			continue;
 		for (int j = 0; j < depth; j++)
@@ -136,7 +136,8 @@ append_merged(const MtsBucketChange *bucket, int container,
 		snprintf(inner, sizeof(inner), "%s.%s", source,
 				 tail.steps[depth].name);
 		if (tail.nsteps == depth + 1)
-			mts_update_append_value(change, column, &change->values[i], inner,
+			mts_update_append_value(change, column,
+									mts_change_value(change, column), inner,
 									&fields, tail.steps[depth].name);
 		else
 			append_merged(bucket, container, change, tail.steps, depth + 1,
@@ -167,13 +168,16 @@ append_element(const MtsBucketChange *bucket, int container,
 	}
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
-		if (layout->columns[i].container != container)
+		const MtsColumn *column = &layout->columns[i];
+
+		if (column->container != container)
 			continue;
-		if (keeps_value(change, i))
+		if (keeps_value(change, column))
 			mts_template_append(parent, key, "%s", source);
 		else
-			mts_update_append_value(change, &layout->columns[i],
-									&change->values[i], source, parent, key);
+			mts_update_append_value(change, column,
+									mts_change_value(change, column), source,
+									parent, key);
 	}
 }
 
@@ -190,7 +194,7 @@ replaces_element(const MtsBucketChange *bucket, int container, int level,
 		return true;
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (layout->columns[i].container == container &&
-			!keeps_value(change, i))
+			!keeps_value(change, &layout->columns[i]))
 			return layout->containers[container].is_value &&
 				   (change->kind == MTS_CHANGE_SET ||
 					layout->columns[i].role != MTS_ROLE_VALUE);

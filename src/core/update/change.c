@@ -181,13 +181,14 @@ mts_change_element(const MtsLayout *layout, int container,
 	{
 		const MtsColumn *column = &layout->columns[i];
 
-		if (column->container != container ||
-			change->values[i].value_type == BSON_TYPE_EOD)
+		if (column->container != container)
 			continue;
-		fields[n].value = &change->values[i];
+		fields[n].value = mts_change_value(change, column);
+		if (fields[n].value->value_type == BSON_TYPE_EOD)
+			continue;
 		if (mts_change_tail(layout, column, &fields[n]) == 0)
 		{
-			bson_append_value(parent, key, -1, &change->values[i]);
+			bson_append_value(parent, key, -1, fields[n].value);
 			return;
 		}
 		n++;
@@ -212,17 +213,20 @@ mts_change_array_level(const MtsLayout *layout)
 
 /*
  * mts_change_empty_slot
- *		Set the values, by column, of a slot without a reading.
+ *		Set the values, by MtsColumn.place, of a slot without a reading.
  */
 void
 mts_change_empty_slot(const MtsLayout *layout, bson_value_t *values)
 {
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
-		const MtsMissing *missing = &layout->columns[i].missing;
+		const MtsColumn *column = &layout->columns[i];
 
-		values[i] = (bson_value_t){.value_type = BSON_TYPE_EOD};
-		if (missing->kind != MTS_MISSING_NONE)
-			values[i] = mts_layout_missing_value(missing);
+		if (column->place < 0)
+			continue;
+		values[column->place] = (bson_value_t){.value_type = BSON_TYPE_EOD};
+		if (column->missing.kind != MTS_MISSING_NONE)
+			values[column->place] =
+				mts_layout_missing_value(&column->missing);
 	}
 }

@@ -24,12 +24,11 @@ typedef enum MtsChangeKind
 typedef struct MtsChange
 {
 	MtsChangeKind kind;
-	MtsTime time;               /* of the point */
-	int64_t order;              /* of the statement's rows */
-	int64_t *index;             /* by slot: of units and array elements */
-	const char **texts;         /* by slot: of {column} slots, in UTF-8 */
-	const bson_value_t *values; /* by column; BSON_TYPE_EOD leaves the stored
-								 * value as it is */
+	MtsTime time;        /* of the point */
+	int64_t order;       /* of the statement's rows */
+	int64_t *index;      /* by slot: of units and array elements */
+	const char **texts;  /* by slot: of {column} slots, in UTF-8 */
+	bson_value_t *items; /* by MtsColumn.place; see mts_change_value */
 } MtsChange;
 
 /* A value at a path of names; both are the caller's */
@@ -82,5 +81,17 @@ extern void mts_change_element(const MtsLayout *layout, int container,
 extern int mts_change_array_level(const MtsLayout *layout);
 extern void mts_change_empty_slot(const MtsLayout *layout,
 								  bson_value_t *values);
+
+/*
+ * The value of a column; BSON_TYPE_EOD leaves the stored value as it is, and
+ * is that of a column that points do not have.
+ */
+static inline const bson_value_t *
+mts_change_value(const MtsChange *change, const MtsColumn *column)
+{
+	static const bson_value_t absent = {.value_type = BSON_TYPE_EOD};
+
+	return column->place < 0 ? &absent : &change->items[column->place];
+}
 
 #endif /* MTS_CHANGE_H */

@@ -34,7 +34,7 @@ typedef struct Slot
 	int n;
 	struct
 	{
-		int column;
+		int place;           /* MtsColumn.place */
 		const MtsStep *name; /* in the document */
 	} fields[MTS_MAX_FIELDS];
 } Slot;
@@ -85,7 +85,7 @@ find_slot(const MtsLayout *layout, int container, Slot *slot)
 			continue;
 		slot->is_simple &=
 			mts_change_tail(layout, column, &tail) == !slot->is_value;
-		slot->fields[slot->n].column = i;
+		slot->fields[slot->n].place = column->place;
 		slot->fields[slot->n++].name = tail.steps;
 	}
 }
@@ -101,7 +101,7 @@ build_slot(Points *points, const MtsChange *change, const char *key,
 
 	if (!slot->is_simple ||
 		(slot->is_value &&
-		 change->values[slot->fields[0].column].value_type == BSON_TYPE_EOD))
+		 change->items[slot->fields[0].place].value_type == BSON_TYPE_EOD))
 	{
 		bson_t element = BSON_INITIALIZER;
 
@@ -114,14 +114,14 @@ build_slot(Points *points, const MtsChange *change, const char *key,
 	if (slot->is_value)
 	{
 		mts_builder_append(builder, key, len,
-						   &change->values[slot->fields[0].column]);
+						   &change->items[slot->fields[0].place]);
 		return;
 	}
 	begin = mts_builder_begin(builder, BSON_TYPE_DOCUMENT, key, len);
 	for (int i = 0; i < slot->n; i++)
 	{
 		const MtsStep *name = slot->fields[i].name;
-		const bson_value_t *value = &change->values[slot->fields[i].column];
+		const bson_value_t *value = &change->items[slot->fields[i].place];
 
 		if (value->value_type != BSON_TYPE_EOD)
 			mts_builder_append(builder, name->name, name->len, value);
@@ -345,12 +345,9 @@ is_alone(const MtsLayout *layout, int container, const MtsFieldValue *fields,
 static bool
 are_complete(const MtsBucketChange *bucket)
 {
-	const MtsLayout *layout = bucket->layout;
-
 	for (int i = 0; i < bucket->n; i++)
-		for (int j = 0; j < layout->ncolumns; j++)
-			if (layout->columns[j].container >= 0 &&
-				bucket->changes[i]->values[j].value_type == BSON_TYPE_EOD)
+		for (int j = 0; j < bucket->layout->nplaces; j++)
+			if (bucket->changes[i]->items[j].value_type == BSON_TYPE_EOD)
 				return false;
 	return true;
 }
@@ -422,7 +419,7 @@ mts_new_bucket_insert(const MtsBucketChange *bucket, MtsFields identity,
 						 &slot,
 						 bucket->changes,
 						 bucket->start,
-						 {.values = empty},
+						 {.items = empty},
 						 .room = (int64_t) bucket->n * MAX_ELEMENTS};
 
 		find_slot(layout, i, &slot);
@@ -460,7 +457,7 @@ mts_new_bucket_preallocate(const MtsBucketChange *bucket, const char **texts,
 		Tree tree = {layout,
 					 i,
 					 bucket->start,
-					 {.index = index, .texts = texts, .values = values},
+					 {.index = index, .texts = texts, .items = values},
 					 check};
 		char dotted[MTS_MAX_PATH];
 

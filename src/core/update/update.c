@@ -175,7 +175,8 @@ append_values(const MtsBucketChange *bucket, bool skip_null, bson_t *doc)
 		for (int j = 0; j < layout->ncolumns; j++)
 		{
 			const MtsColumn *column = &layout->columns[j];
-			const bson_value_t *value = &bucket->changes[i]->values[j];
+			const bson_value_t *value =
+				mts_change_value(bucket->changes[i], column);
 			size_t len;
 
 			if (column->container < 0 || value->value_type == BSON_TYPE_EOD ||
@@ -303,7 +304,7 @@ append_key_values(const MtsBucketChange *bucket, const MtsChange *change,
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		const MtsColumn *column = &layout->columns[i];
-		const bson_value_t *value = &change->values[i];
+		const bson_value_t *value = mts_change_value(change, column);
 		bson_value_t missing;
 
 		if (column->container < 0)

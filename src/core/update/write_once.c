@@ -11,8 +11,10 @@
  * those of the points.
  *
  * An update with these conditions finds no bucket where one of them is not
- * met, and none where the bucket does not exist.  The caller upserts, and must
- * know of a unique index that refuses a second bucket with the same key.
+ * met, and none where the bucket does not exist.  Either the caller upserts,
+ * and knows of a unique index that refuses a second bucket with the same key.
+ * Or it does not upsert, learns from the number of buckets that some were not
+ * found, and sends the pipelines of all.
  */
 #include "core/update/write_once.h"
 
@@ -32,6 +34,18 @@ mts_write_once_suits(const MtsLayout *layout)
 	return layout->nslots > 0 && !mts_update_is_computed(layout);
 }
 
+/*
+ * mts_write_once_may_repeat
+ *		Tell whether a pipeline stores the same after operators have stored the
+ *		points already: it neither adds to a value nor appends an element.
+ */
+bool
+mts_write_once_may_repeat(const MtsLayout *layout)
+{
+	return layout->write_mode == MTS_WRITE_SET &&
+		   mts_change_array_level(layout) < 0;
+}
+
 /* Tell whether a value is NaN: of a decimal, by its first bits. */
 static bool
 is_nan(const bson_value_t *value)
@@ -43,10 +57,33 @@ is_nan(const bson_value_t *value)
 }
 
 /*
+ * Tell whether a value can be a number that means "no reading": rows of one
+ * slot can add up to it.
+ */
+static bool
+may_be_missing(const MtsMissing *missing, const bson_value_t *value)
+{
+	double d;
+
+	if (missing->kind != MTS_MISSING_NUMBER)
+		return false;
+	if (value->value_type == BSON_TYPE_INT32)
+		d = value->value.v_int32;
+	else if (value->value_type == BSON_TYPE_INT64)
+		d = (double) value->value.v_int64;
+	else if (value->value_type == BSON_TYPE_DOUBLE)
+		d = value->value.v_double;
+	else
+		return value->value_type == BSON_TYPE_DECIMAL128;
+	return !(d < missing->number) && !(d > missing->number);
+}
+
+/*
  * mts_write_once_is_possible
  *		Tell whether operators can store the points of a bucket.
  *
- * $min and $max sort NaN first, and PostgreSQL last.
+ * $min and $max sort NaN first, and PostgreSQL last.  Operators would count
+ * each slot, also one without a reading.
  */
 bool
 mts_write_once_is_possible(const MtsBucketChange *bucket)
@@ -59,12 +96,23 @@ mts_write_once_is_possible(const MtsBucketChange *bucket)
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		const MtsColumn *column = &layout->columns[i];
+		bool excludes_nan = column->may_be_nan &&
+							(column->min.is_set || column->max.is_set);
+		bool excludes_missing =
+			layout->write_mode == MTS_WRITE_INCREMENT &&
+			column->missing.kind != MTS_MISSING_NONE;
 
-		if (!column->may_be_nan || !(column->min.is_set || column->max.is_set))
+		if (!excludes_nan && !excludes_missing)
 			continue;
 		for (int j = 0; j < bucket->n; j++)
-			if (is_nan(&bucket->changes[j]->values[i]))
+		{
+			const bson_value_t *value =
+				mts_change_value(bucket->changes[j], column);
+
+			if ((excludes_nan && is_nan(value)) ||
+				(excludes_missing && may_be_missing(&column->missing, value)))
 				return false;
+		}
 	}
 	return true;
 }
@@ -94,10 +142,12 @@ require_no_reading(const MtsLayout *layout, const MtsChange *change,
 
 /*
  * Append the conditions that the slots of the points are empty.  Where points
- * are documents, null and an empty document are none.
+ * are documents, null and an empty document are none, but an operator fails
+ * on null.
  */
 static void
-require_empty_slots(const MtsBucketChange *bucket, bson_t *selector)
+require_empty_slots(const MtsBucketChange *bucket, bool may_fail,
+					bson_t *selector)
 {
 	const MtsLayout *layout = bucket->layout;
 	char path[MTS_MAX_DOTTED];
@@ -115,10 +165,56 @@ require_empty_slots(const MtsBucketChange *bucket, bson_t *selector)
 			mts_change_path(container->path->steps, container->nsteps, change,
 							path);
 			mts_template_append(selector, path,
-								container->is_value ? "{$exists: false}"
-													: "{$in: [null, {}]}");
+								may_fail && !container->is_value
+									? "{$in: [null, {}]}"
+									: "{$exists: false}");
 		}
 	}
+}
+
+/* Append the conditions that what leads to the slots are subdocuments. */
+static void
+require_subdocuments(const MtsBucketChange *bucket, bson_t *selector)
+{
+	const MtsLayout *layout = bucket->layout;
+	char path[MTS_MAX_DOTTED];
+	bson_iter_t iter;
+
+	for (int i = 0; i < bucket->n; i++)
+		for (int j = 0; j < layout->ncolumns; j++)
+		{
+			const MtsColumn *column = &layout->columns[j];
+			int n = column->path.nsteps;
+
+			if (column->container < 0 || column->role != MTS_ROLE_VALUE)
+				continue;
+			/* an operator makes what is in an empty slot */
+			if (!layout->has_missing)
+				n = layout->containers[column->container].nsteps;
+			for (int k = 1; k < n; k++)
+			{
+				mts_change_path(column->path.steps, k, bucket->changes[i],
+								path);
+				if (!bson_iter_init_find(&iter, selector, path))
+					mts_template_append(selector, path, "{$type: 'object'}");
+			}
+		}
+}
+
+/* Append the conditions that the bucket has its bounds. */
+static void
+require_bounds(const MtsLayout *layout, bson_t *selector)
+{
+	const MtsField *bounds[] = {&layout->first, &layout->last};
+	char path[MTS_MAX_PATH];
+
+	for (int i = 0; i < 2; i++)
+		if (bounds[i]->is_set)
+		{
+			mts_path_dotted(bounds[i]->path.steps, bounds[i]->path.nsteps,
+							path, sizeof(path));
+			mts_template_append(selector, path, "{$exists: true}");
+		}
 }
 
 /* Return the name of the type that sums and extremes have with a value. */
@@ -154,11 +250,12 @@ require_field(const MtsField *field, const char *type, bool may_be_nan,
 
 /* Return a value of a column that extremes count, or NULL. */
 static const bson_value_t *
-find_reading(const MtsBucketChange *bucket, int column)
+find_reading(const MtsBucketChange *bucket, const MtsColumn *column)
 {
 	for (int i = 0; i < bucket->n; i++)
 	{
-		const bson_value_t *value = &bucket->changes[i]->values[column];
+		const bson_value_t *value =
+			mts_change_value(bucket->changes[i], column);
 
 		if (value->value_type != BSON_TYPE_EOD &&
 			value->value_type != BSON_TYPE_NULL)
@@ -181,7 +278,7 @@ require_aggregates(const MtsBucketChange *bucket, bson_t *selector)
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		const MtsColumn *column = &layout->columns[i];
-		const bson_value_t *reading = find_reading(bucket, i);
+		const bson_value_t *reading = find_reading(bucket, column);
 
 		if (column->sum.is_set)
 			require_field(&column->sum, "number", false, selector);
@@ -217,10 +314,13 @@ require_attribute(const MtsFieldValue *attribute, bson_t *selector)
  * mts_write_once_require
  *		Append the conditions under which operators store the points.
  *
- * It must be possible.
+ * It must be possible.  Unless an operator may fail, which aborts a
+ * transaction, the conditions include that it does not: the operators need
+ * not make a subdocument in the place of something else.
  */
 void
-mts_write_once_require(const MtsBucketChange *bucket, bson_t *selector)
+mts_write_once_require(const MtsBucketChange *bucket, bool may_fail,
+					   bson_t *selector)
 {
 	const MtsLayout *layout = bucket->layout;
 
@@ -231,9 +331,14 @@ mts_write_once_require(const MtsBucketChange *bucket, bson_t *selector)
 		if (mts_update_must_agree(bucket, attribute))
 			require_attribute(attribute, selector);
 	}
+	if (!may_fail)
+	{
+		require_subdocuments(bucket, selector);
+		require_bounds(layout, selector);
+	}
 	if (!mts_update_needs_pipeline(layout))
 		return;
 	require_aggregates(bucket, selector);
 	if (mts_change_array_level(layout) < 0)
-		require_empty_slots(bucket, selector);
+		require_empty_slots(bucket, may_fail, selector);
 }

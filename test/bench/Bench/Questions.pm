@@ -10,11 +10,11 @@
 # that of the reference.
 #
 # Instead of sql it may have script and sessions, for pgbench.  With is_planning, only
-# the planning of the sql is measured.
+# the planning of the sql is measured, with is_first its time in a new session.
 #
 # A figure or a reference may have before and after, SQL that is not measured, once,
 # SQL before all rounds, and points, in thousands, for times of 1,000 points.  With at_peer, a figure runs in PostgreSQL 18,
-# too.  With is_write it can have same, two tables with the same number of rows
+# too.  With is_write it can have same, tables with the same number of rows
 # afterwards.  With is_exact its rows are those of the heap.  beside is SQL that
 # another session executes again and again meanwhile.
 
@@ -229,11 +229,11 @@ sub write_figure
 	my ($layout, $name, $sql) = @_;
 	my ($table, $kind) = @{$layout}{qw(name kind)};
 	my $points = "points_$kind";
-	my $foreign = ($kind eq 'tsbs' ? 'cpu_' : '') . "${table}_in";
+	my ($foreign, $floor) = map { ($kind eq 'tsbs' ? 'cpu_' : '') . "${table}_$_" } qw(in floor);
 
 	return { question => $name, layout => $table, is_write => 1,
 		before => empty($layout, "${table}_in"), tables => [$layout],
-		sql => $sql->($foreign, $points), same => [ $foreign, $points ],
+		sql => $sql->($foreign, $points), same => [ $foreign, $points, $floor ],
 		references => [
 			floors_of_inserts($layout), source_of($kind, $name eq 'COPY'),
 			{ name => 'heap', sql => $sql->("in_$kind", $points),
@@ -475,6 +475,9 @@ sub short_figures
 					{ name => 'floor', bar => 2, collection => 'minute',
 						finds => $finds, fields => $minute->{fields} },
 					{ name => 'not prepared', sql => sprintf($plain, 'minute') }, {@heap} ] },
+			{ @all, layout => "$name, the first of a session", is_first => 1,
+				sql => sprintf($plain, 'minute'), references => [
+					{ name => 'heap', is_first => 1, sql => sprintf($plain, 'heap_double') } ] },
 			{ @all, layout => "$name, its planning", is_planning => 1,
 				sql => sprintf($plain, 'minute'), references => [
 					{ name => 'heap', is_planning => 1, sql => sprintf($plain, 'heap_double') } ] })

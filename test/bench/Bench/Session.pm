@@ -16,7 +16,7 @@ use JSON::PP;
 use List::Util qw(max sum);
 
 our @EXPORT_OK = qw(start_psql start run_sql run_beside end_beside time_sql
-  time_planning time_floor time_line time_sessions finish memory);
+  time_planning time_first time_floor time_line time_sessions finish memory);
 
 # Seconds between two samples of the memory
 use constant SAMPLE => 0.005;
@@ -95,6 +95,17 @@ sub time_sql
 	my ($ms) = $out =~ m/^Time: ([\d.]+) ms/m or die "no time: $out\n";
 
 	return $ms / 1000;
+}
+
+# Return the seconds of a query that is the first one of a session.
+sub time_first
+{
+	my ($port, $sql) = @_;
+	my $session = start_psql($port);
+	my $seconds = time_sql($session, $sql);
+
+	finish($session);
+	return $seconds;
 }
 
 # Return the seconds that planning a query takes, as EXPLAIN says.
