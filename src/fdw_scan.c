@@ -52,15 +52,8 @@ mtsBeginForeignScan(ForeignScanState *state, int eflags)
 		node->scan = mts_scan_of_node(state);
 		node->scan->spec.initial_batch_size = intVal(
 			list_nth(plan->fdw_private, MTS_PRIVATE_INITIAL_BATCH_SIZE));
-		if (order)
-		{
-			node->scan->spec.order =
-				mts_sort_order_open(node->scan->table, order);
-			if (node->scan->spec.order->nfirst > 0)
-				node->first = mts_first_rows_new(node->scan, state);
-			else
-				node->merge = mts_merge_new(node->scan, state);
-		}
+		node->scan->spec.order =
+			mts_sort_order_open(node->scan->table, order);
 	}
 	node->scan->source->is_async = state->ss.ps.async_capable;
 	if (!node->agg && plan->scan.plan.qual != NIL &&
@@ -69,6 +62,10 @@ mtsBeginForeignScan(ForeignScanState *state, int eflags)
 			mts_condition_find(node->scan->table, plan->scan.scanrelid,
 							   plan->scan.plan.qual,
 							   state->ss.ps.ps_ExprContext);
+	if (node->scan->spec.order && node->scan->spec.order->nfirst > 0)
+		node->first = mts_first_rows_new(node->scan, state);
+	else if (node->scan->spec.order)
+		node->merge = mts_merge_new(node->scan, state);
 	node->scan->is_generic = (eflags & MTS_EXPLAIN_GENERIC) != 0;
 	state->fdw_state = node;
 }

@@ -720,8 +720,11 @@ mts_bucket_batch_column(const MtsBucket *bucket, const MtsOutput *output,
 	return (const Datum *) words->words;
 }
 
-/* Evaluate a condition for all points of the batch. */
-static void
+/*
+ * Evaluate a condition for all points of the batch; false if only the executor
+ * can.
+ */
+static bool
 select_points(MtsBucket *bucket, MtsCondition *condition, bool *wanted)
 {
 	const MtsBatch *batch = bucket->batch;
@@ -729,50 +732,59 @@ select_points(MtsBucket *bucket, MtsCondition *condition, bool *wanted)
 	bool holds[MTS_BATCH_SERIES];
 
 	if (output->kind == MTS_OUTPUT_TIME)
-		return;
+		return false;
 	if (batch->words[condition->column].room > 0)
 	{
 		const bool *missing;
 		const Datum *values =
 			mts_bucket_batch_column(bucket, output, &missing);
 
-		if (mts_condition_takes_words(condition))
-			mts_condition_select(condition,
-								 bucket->table->attributes[condition->column]
-									 .typid,
-								 values, missing, batch->n, wanted);
+		if (!mts_condition_takes_words(condition))
+			return false;
+		mts_condition_select(condition,
+							 bucket->table->attributes[condition->column]
+								 .typid,
+							 values, missing, batch->n, wanted);
 	}
-	else if (batch->nseries > 0 &&
-			 mts_batch_key(batch, 0, condition->column) != NULL)
+	else
 	{
 		int n = output - bucket->outputs;
 
+		if (batch->nseries == 0 ||
+			mts_batch_key(batch, 0, condition->column) == NULL)
+			return false;
 		for (int i = 0; i < batch->nseries; i++, n += bucket->noutputs)
 			holds[i] = mts_condition_holds(condition, bucket->keys[n],
 										   bucket->key_nulls[n]);
 		for (int i = 0; i < batch->n; i++)
 			wanted[i] &= holds[batch->series_of[i]];
 	}
+	return true;
 }
 
-/* Remove the points that do not fulfil the conditions. */
-static void
+/*
+ * Remove the points that do not fulfil the conditions; false if some of the
+ * conditions could not be evaluated.
+ */
+static bool
 apply_conditions(MtsBucket *bucket)
 {
 	MtsBatch *batch = bucket->batch;
 	int n = batch->n;
 	bool wanted[MTS_BATCH_ROOM];
+	bool are_evaluated = true;
 	ListCell *lc;
 
 	/* the columns of documents are a bucket's: groups evaluate conditions */
 	if (bucket->conditions == NIL || bucket->reads_documents)
-		return;
+		return bucket->conditions == NIL;
 	memset(wanted, true, n * sizeof(bool));
 	foreach (lc, bucket->conditions)
-		select_points(bucket, lfirst(lc), wanted);
+		are_evaluated &= select_points(bucket, lfirst(lc), wanted);
 	mts_batch_select(batch, wanted);
 	bucket->counters->points += n - batch->n;
 	bucket->counters->removed += n - batch->n;
+	return are_evaluated;
 }
 
 static int
@@ -872,8 +884,8 @@ choose_reader(MtsBucket *bucket)
 	}
 	if (bucket->points == MTS_POINTS_IN_BATCH)
 	{
-		apply_conditions(bucket);
-		keep_extremes(bucket);
+		if (apply_conditions(bucket))
+			keep_extremes(bucket);
 		if (bucket->batch == bucket->series_batch)
 			mts_batch_sort(bucket->batch);
 	}

@@ -4,10 +4,10 @@
  *
  * Where series are keys in the buckets, no index finds them, and a series may
  * be in old buckets only.  So all buckets are read, in any order, but only the
- * row of a series with the least or the greatest time is kept.  Without
- * conditions that the executor checks, a batch of points is reduced to such
- * rows before they are made (bucket.c).  With conditions, they are checked for
- * each row that would be kept, and again by the executor.
+ * row of a series with the least or the greatest time is kept.  Conditions are
+ * checked for each row that would be kept, and again by the executor.  If a
+ * batch of points is checked at once, it is reduced to such rows before they
+ * are made (bucket.c).
  *
  * Rows are returned when all have been read, or when those that are kept need
  * too much memory.  Then a series may be returned several times.  PostgreSQL
@@ -85,7 +85,7 @@ make_table(MtsFirstRows *rows, TupleDesc desc)
 
 /*
  * mts_first_rows_new
- *		Prepare to return the first rows of a scan by its order.
+ *		Prepare to return the first rows of a scan by its order and conditions.
  *
  * They are allocated in the current memory context.
  */
@@ -112,7 +112,8 @@ mts_first_rows_new(MtsScan *scan, ForeignScanState *node)
 						? MTS_EXTREME_LAST
 						: MTS_EXTREME_FIRST;
 	rows->quals = node->ss.ps.qual;
-	if (!rows->quals)
+	if (list_length(scan->bucket->conditions) ==
+		list_length(node->ss.ps.plan->qual))
 		scan->bucket->extreme = rows->extreme;
 	return rows;
 }
