@@ -498,7 +498,10 @@ record_open_bucket(const MtsLayout *layout, MtsOpenBucket *open,
 	else if (open->id)
 		open->n = total;
 	else if (op->new_bucket)
+	{
 		mts_open_bucket_set(open, select_id(op->new_bucket), n);
+		open->is_new = true;
+	}
 	else
 		open->is_known = false;
 }
@@ -542,7 +545,7 @@ make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
 			op.kind = MTS_OP_UPSERT;
 		if (is_assumed_new)
 			op.new_bucket = make_new_bucket(bucket, key);
-		else if (open && write->names_open)
+		else if (open && (open->is_new || write->names_found))
 			name_open_bucket(open, &op);
 	}
 	if (op.new_bucket)

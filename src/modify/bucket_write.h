@@ -37,7 +37,7 @@ typedef struct MtsBucketWrite
 	int nkept;           /* of the last points, which wait for others */
 	MtsOpenBucket *open; /* that gets the first points; NULL where it does not
 						  * matter, or cannot be known */
-	bool names_open;     /* the update names it, and may be refused */
+	bool names_found;    /* the update may name it if others have made it */
 	bool is_known;       /* the statement has written the bucket before */
 	bool is_assumed_new; /* the bucket is inserted whole, if possible */
 	bool is_assumed_once; /* otherwise, its slots are empty */

@@ -53,6 +53,7 @@ mts_open_bucket_set(MtsOpenBucket *open, const bson_t *id, int64 n)
 	}
 	open->n = n;
 	open->is_known = true;
+	open->is_new = false;
 }
 
 /*

@@ -18,6 +18,7 @@ typedef struct MtsOpenBucket
 	uint8 *id;     /* the BSON document of its _id, palloc'd; NULL if no bucket
 					* has room */
 	int64 n;       /* points that it has */
+	bool is_new;   /* the statement has made it */
 } MtsOpenBucket;
 
 extern void mts_open_bucket_set(MtsOpenBucket *open, const bson_t *id,

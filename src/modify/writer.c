@@ -699,24 +699,21 @@ has_unique_index(const MtsWriter *writer, const char *collection)
 						  NULL);
 }
 
+/*
+ * Tell whether writes are logged, and sent again if the server aborts their
+ * transaction (see xact.c).
+ */
+static bool
+is_logged(MtsWriter *writer)
+{
+	return writer->bulk.joins_xact && mts_bulk_is_transaction(&writer->bulk);
+}
+
 /* Tell whether a write that assumes too much may be refused. */
 static bool
 may_be_refused(MtsWriter *writer)
 {
-	return !writer->bulk.joins_xact ||
-		   mts_xact_may_repeat(writer->bulk.connection) ||
-		   !mts_bulk_is_transaction(&writer->bulk);
-}
-
-/*
- * Tell whether updates may name the open bucket.  No other session fills what
- * the transaction has read.
- */
-static bool
-may_name_open(MtsWriter *writer)
-{
-	return may_be_refused(writer) ||
-		   mts_xact_is_active(writer->bulk.connection->serverid);
+	return mts_xact_may_repeat(writer->bulk.connection) || !is_logged(writer);
 }
 
 /* Tell whether a collection has the unique index, as the statement knows. */
@@ -876,6 +873,7 @@ send_writes(MtsWriter *writer, List *writes, int first, int end,
 	MtsOp *ops =
 		palloc(count_ops(writer, writes, first, end) * sizeof(MtsOp) + 1);
 	bool refusable = trial && may_be_refused(writer);
+	bool names_found = !is_logged(writer);
 	int nops = 0;
 
 	for (int i = first; i < end; i++)
@@ -887,7 +885,7 @@ send_writes(MtsWriter *writer, List *writes, int first, int end,
 			trial == &writer->new_buckets && !write->is_known;
 		write->is_assumed_once = trial == &writer->once;
 		write->may_be_refused = refusable;
-		write->names_open = writer->names_open;
+		write->names_found = names_found;
 		mts_bucket_write_sort(&writer->table->layout, write);
 		nops += mts_bucket_write_ops(writer->targeting, write, ops + nops);
 	}
@@ -1030,11 +1028,8 @@ send_batch(MtsWriter *writer, bool may_keep)
 	ListCell *lc;
 
 	if (has_open_buckets(writer))
-	{
-		writer->names_open = may_name_open(writer);
 		mts_open_bucket_find(writer->targeting, writer->bulk.connection,
 							 writer->writes);
-	}
 	keeps_points = may_keep && should_keep(writer);
 	foreach (lc, writer->writes)
 	{

@@ -33,7 +33,6 @@ typedef struct MtsWriter
 	List *unindexed; /* second bucket with the same key */
 	MtsTrial new_buckets; /* the buckets do not exist */
 	MtsTrial once;        /* otherwise, the slots are empty */
-	bool names_open;      /* updates of the batch may name the open bucket */
 	int64 nrows;          /* of the statement */
 	List *refusals;       /* on_conflict.c: collections that refused a row */
 

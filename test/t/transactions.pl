@@ -31,7 +31,8 @@ my %layouts = (
 	flat => [ 'ts', 'v', '' ],
 	slots => [ 'm', 'v.{second}', '' ],
 	increments => [ 'm', 'v.{second}', "write_mode 'increment'" ],
-	pushed => [ 'points[].t', 'points[].v', "bucket_time_field 'm', bucket_span '1 minute'" ]);
+	pushed => [ 'points[].t', 'points[].v', "bucket_time_field 'm', bucket_span '1 minute'" ],
+	limited => [ 'points[].t', 'points[].v', "bucket_time_field 'm', bucket_span '1 minute', bucket_max_points '6'" ]);
 
 # Create a server, and its tables in a schema of the same name.
 sub create_tables
@@ -471,7 +472,7 @@ sub check_last
 sub restart
 {
 	session_query($writer, 'ROLLBACK');
-	ask('TRUNCATE direct.slots, direct.flat, direct.pushed, direct.increments; INSERT INTO direct.slots ' . points(4, 'k'));
+	ask('TRUNCATE direct.slots, direct.flat, direct.pushed, direct.increments, direct.limited; INSERT INTO direct.slots ' . points(4, 'k'));
 	return;
 }
 
@@ -766,6 +767,18 @@ check_last('a savepoint with writes is rolled back', '7|1', undef, 'BEGIN', $ins
 check_last('.. twice, and then the one before it', '7|0', undef, 'INSERT INTO xact.flat ' . points(3, 'c'), 'ROLLBACK TO b', 'ROLLBACK TO a', $both);
 check_last('.. and what is written then', undef, undef, 'INSERT INTO xact.flat ' . points(4, 'd'), 'COMMIT');
 is(stored(), '7 4', '.. is stored');
+
+# What is sent again finds room in another bucket than before.
+sub seconds { return "SELECT timestamptz '2020-01-01Z' + i * interval '1 second', 'full', i FROM generate_series($_[0], $_[1]) i" }
+
+restart();
+ask('INSERT INTO direct.limited ' . seconds(1, 3));
+check_last('points fit into a bucket', '5', undef, 'BEGIN', $insert, 'INSERT INTO xact.limited ' . seconds(4, 5), 'SAVEPOINT s',
+	'INSERT INTO xact.flat ' . points(1, 'undone'), 'ROLLBACK TO s', 'SELECT count(*) FROM xact.limited');
+session_query($writer, $_) foreach 'SAVEPOINT t', 'INSERT INTO xact.flat ' . points(1, 'undone'), 'ROLLBACK TO t';
+ask('INSERT INTO direct.limited ' . seconds(6, 7));
+check_last('.. that another session fills before the transaction is sent again', undef, undef, 'COMMIT');
+is(ask('SELECT count(*), count(DISTINCT ts) FROM direct.limited'), '7|7', '.. so they are stored in another one');
 
 # What is sent again names the new documents as later commands do.
 foreach my $table (sort keys %layouts)
