@@ -565,6 +565,15 @@ ask(q{SELECT mongo_ts_command('xact', '{"update": "totals", "updates": [{"q": {"
 is(in_block(store(10, 9, 'k')), '9 0 0', '.. what is not a subdocument aborts nothing');
 ask(q{SELECT mongo_ts_command('xact', '{"update": "totals", "updates": [{"q": {"k": 4}, "u": {"$set": {"range": null}}}]}')});
 is(in_block(store(11, 9, 'k')), '9 0 0', '.. nor does a bound that is missing');
+ask(q{CREATE FOREIGN TABLE xact.wide (ts timestamptz OPTIONS (field 'm'), k int, v int8 OPTIONS (field 'v.{second}', sum_field 'sum')) SERVER xact;
+	SELECT mongo_ts_create_index('xact.wide')});
+foreach my $sign ('', '-')
+{
+	my ($first, $second) = map { "INSERT INTO xact.wide SELECT '2020-01-01 00:00:0$_', ${sign}k, ${sign}9e18 FROM generate_series(1, 9) k" } 1, 2;
+
+	check_last('.. nor does a sum of more than 64 bits', "9|${sign}18000000000000000000", undef, $first, 'BEGIN', $second, 'COMMIT',
+		"SELECT count(*), max(sum) FROM (SELECT sum(v) FROM xact.wide WHERE ${sign}k > 0 GROUP BY k) s");
+}
 session_query($writer, $_) foreach 'BEGIN', 'INSERT INTO xact.totals ' . second(12, 9, 1), 'SAVEPOINT s',
 	'INSERT INTO xact.totals ' . second(13, 9, 1), 'ROLLBACK TO s';
 ask($_) foreach store(12, 9, 2);

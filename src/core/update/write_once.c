@@ -292,6 +292,39 @@ require_aggregates(const MtsBucketChange *bucket, bson_t *selector)
 }
 
 /*
+ * Append the condition that no sum of integers exceeds 64 bits, which a
+ * pipeline makes a decimal.
+ */
+static void
+require_no_overflow(const MtsBucketChange *bucket, bson_t *selector)
+{
+	char path[MTS_MAX_PATH];
+	bson_t terms = BSON_INITIALIZER;
+
+	for (int i = 0; i < bucket->sums.n; i++)
+	{
+		const MtsFieldValue *sum = &bucket->sums.items[i];
+		bson_value_t limit = {.value_type = BSON_TYPE_INT64};
+		int64_t added;
+
+		if (sum->value->value_type == BSON_TYPE_INT32)
+			added = sum->value->value.v_int32;
+		else if (sum->value->value_type == BSON_TYPE_INT64)
+			added = sum->value->value.v_int64;
+		else
+			continue;
+		limit.value.v_int64 = (added > 0 ? INT64_MAX : INT64_MIN) - added;
+		mts_path_dotted(sum->steps, sum->nsteps, path, sizeof(path));
+		mts_template_push(&terms,
+						  added > 0 ? "{%s: {$gt: %v}}" : "{%s: {$lt: %v}}",
+						  path, &limit);
+	}
+	if (!bson_empty(&terms))
+		mts_template_append(selector, "$nor", "%a", &terms);
+	bson_destroy(&terms);
+}
+
+/*
  * Append the condition that the bucket has an attribute.  A query for a value
  * also finds arrays of it, which are excluded.
  */
@@ -316,7 +349,7 @@ require_attribute(const MtsFieldValue *attribute, bson_t *selector)
  *
  * It must be possible.  Unless an operator may fail, which aborts a
  * transaction, the conditions include that it does not: the operators need
- * not make a subdocument in the place of something else.
+ * not make a subdocument in the place of something else, or exceed an integer.
  */
 void
 mts_write_once_require(const MtsBucketChange *bucket, bool may_fail,
@@ -335,6 +368,7 @@ mts_write_once_require(const MtsBucketChange *bucket, bool may_fail,
 	{
 		require_subdocuments(bucket, selector);
 		require_bounds(layout, selector);
+		require_no_overflow(bucket, selector);
 	}
 	if (!mts_update_needs_pipeline(layout))
 		return;
