@@ -604,8 +604,9 @@ append_keys(const char *field, const bson_t *texts, bson_t *any)
 
 /*
  * Append a term that excludes the buckets without a key of the outermost slot,
- * where all points are in one container.  It does not exclude invalid buckets,
- * whose container is not a subdocument, or is in an array.
+ * where all points are in one container; or those without the container, which
+ * would be read again (see MTS_PROJECTED_KEYS).  It does not exclude invalid
+ * buckets, whose container is not a subdocument, or is in an array.
  */
 static void
 append_slot(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
@@ -614,27 +615,30 @@ append_slot(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 	int names = mts_path_addressable_steps(path);
 	bson_t any = BSON_INITIALIZER;
 	char field[MTS_MAX_PATH];
-	bool can_select;
+	bool has_keys;
 
+	if (layout->ncontainers != 1 || names == 0 || mts_path_is_in_id(path))
+		return;
 	mts_path_dotted(path->steps, names, field, sizeof(field));
-	can_select = layout->ncontainers == 1 && cond->column->slot == 0 &&
-				 names > 0 && !mts_path_is_in_id(path) &&
-				 path->steps[names].kind == MTS_STEP_COLUMN_KEY &&
-				 bson_count_keys(cond->texts) <= MAX_SLOT_KEYS &&
-				 append_keys(field, cond->texts, &any);
-	for (int n = 1; n <= names && can_select; n++)
+	has_keys = cond->column->slot == 0 &&
+			   path->steps[names].kind == MTS_STEP_COLUMN_KEY &&
+			   bson_count_keys(cond->texts) <= MAX_SLOT_KEYS &&
+			   append_keys(field, cond->texts, &any);
+	if (!has_keys)
+		bson_reinit(&any);
+	for (int n = 1; n <= names; n++)
 	{
-		/* $not compares an array by its elements */
+		/* $not and $ne compare an array by its elements */
 		mts_path_dotted(path->steps, n, field, sizeof(field));
 		mts_template_push(&any, "{%s: {$type: 'array'}}", field);
 	}
-	if (can_select)
-	{
-		mts_template_push(
-			&any, "{%s: {$exists: true, $not: {$type: ['object', 'null']}}}",
-			field);
-		mts_template_push(terms, "{$or: %a}", &any);
-	}
+	mts_template_push(
+		&any,
+		has_keys
+			? "{%s: {$exists: true, $not: {$type: ['object', 'null']}}}"
+			: "{%s: {$ne: null}}",
+		field);
+	mts_template_push(terms, "{$or: %a}", &any);
 	bson_destroy(&any);
 }
 
