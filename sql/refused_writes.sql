@@ -344,4 +344,15 @@ SELECT try($$INSERT INTO spellings VALUES ('2020-01-01Z', 'a', 2) ON CONFLICT DO
 ALTER FOREIGN TABLE spellings ALTER ts OPTIONS (DROP format), ALTER k TYPE timestamptz, ALTER k OPTIONS (ADD format 'iso8601');
 SELECT try($$INSERT INTO spellings VALUES ('2020-01-01Z', '2020-01-01Z', 2) ON CONFLICT DO NOTHING$$);
 
+-- Applications store keys that no update can name.
+CREATE FOREIGN TABLE unnamed (ts timestamptz OPTIONS (field 'd'), c text, x int OPTIONS (field 'v.{c}.x')) SERVER refused_writes;
+CALL put('unnamed', '[{"d": {"$date": "2020-01-01T00:00:00Z"}, "v": {"a.b": {"x": 7}, "a": {"x": 1, "b": {"x": 7}}, "$y": {"x": 5}, "": {"x": 6}, "ok": {"x": 8}}}]');
+SELECT try(statement) FROM (VALUES ($$DELETE FROM unnamed WHERE c = 'a.b'$$), ($$DELETE FROM unnamed WHERE c = '$y'$$),
+  ($$DELETE FROM unnamed WHERE c = ''$$), ($$DELETE FROM unnamed WHERE x < 8$$), ($$UPDATE unnamed SET x = 9 WHERE c = 'a.b'$$),
+  ($$UPDATE unnamed SET c = 'z' WHERE c = 'a.b'$$)) AS t (statement);
+DELETE FROM unnamed WHERE c = 'ok';
+SELECT mongo_ts_find('refused_writes', 'unnamed')->'v';
+DELETE FROM unnamed;
+SELECT count(*) FROM unnamed;
+
 SELECT mongo_ts_command('refused_writes', '{"dropDatabase": 1}')->'ok' AS dropped;

@@ -377,8 +377,7 @@ encode_changed(const MtsEdits *edits, MtsChange *change)
 	bool has_changed = false;
 
 	if (layout->nslots == 0)
-		mts_row_target_encode_bucket(targeting, edits->new_row,
-									 change->items);
+		mts_row_target_encode_bucket(targeting, edits->new_row, change->items);
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		int place = layout->columns[i].place;
@@ -430,6 +429,28 @@ make_change(const MtsEdits *edits, const Edit *edit)
 	return change;
 }
 
+/*
+ * Return the column whose value is a key of the point that was read that no
+ * update can name, and set the problem; -1 if there is none.
+ */
+static int
+find_unnamed(const MtsBucket *bucket, const char **problem)
+{
+	const MtsLayout *layout = &bucket->table->layout;
+
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (layout->columns[i].role == MTS_ROLE_SLOT)
+		{
+			const MtsSlotKey *key =
+				&bucket->point.slots[layout->columns[i].slot];
+
+			*problem = mts_row_target_key_problem(key->text, key->len);
+			if (*problem)
+				return i;
+		}
+	return -1;
+}
+
 static bson_t *
 select_bucket(const MtsBucketReader *reader)
 {
@@ -470,15 +491,20 @@ edit_bucket(MtsEdits *edits)
 							.required = select_bucket(reader)};
 	MtsOp *op = &edits->ops[edits->nops];
 	bool removes_all = !layout->has_missing;
+	int unnamed = -1;
+	const char *problem = NULL;
 
 	while (mts_bucket_reader_next_point(reader))
 	{
 		Edit *edit = match_edit(edits);
 		MtsChange *change = NULL;
 
+		removes_all &= edit && !edit->new_row &&
+					   !bms_is_member(edit->low, edit->range->overwritten);
+		if (edit && unnamed < 0)
+			unnamed = find_unnamed(bucket, &problem);
 		if (edit && edits->pass == PASS_SEND)
 			change = make_change(edits, edit);
-		removes_all &= change && change->kind == MTS_CHANGE_REMOVE;
 		if (!change)
 			continue;
 		if (write.n < MAX_POINT_PRECONDITIONS)
@@ -486,10 +512,13 @@ edit_bucket(MtsEdits *edits)
 		mts_bucket_write_add(layout, &write, change);
 		mark_edit(edits, change);
 	}
-	if (write.n == 0)
-		return;
 	/* points that the scan has skipped stay */
 	removes_all &= bucket->ninvalid == 0;
+	if (unnamed >= 0 && !removes_all)
+		mts_row_target_refuse_key(edits->writer->targeting, unnamed,
+								  ERRCODE_FDW_INVALID_STRING_FORMAT, problem);
+	if (write.n == 0)
+		return;
 	if (layout->nslots > 0 &&
 		(removes_all || write.n > MAX_POINT_PRECONDITIONS))
 	{

@@ -220,9 +220,8 @@ mts_row_target_stays(const MtsTargeting *targeting, MtsTime start,
 	int64_t old_index[MTS_MAX_SLOTS], new_index[MTS_MAX_SLOTS];
 	MtsTime exact;
 
-	if (targeting->time_is_key &&
-		strcmp(time_key(targeting, from, &exact),
-			   time_key(targeting, to, &exact)) != 0)
+	if (targeting->time_is_key && strcmp(time_key(targeting, from, &exact),
+										 time_key(targeting, to, &exact)) != 0)
 		return false;
 	if (layout->nslots == 0 || !layout->bucket_time.is_set)
 		return true;
@@ -308,8 +307,8 @@ find_index(const MtsTargeting *targeting, MtsTime start, MtsTime t,
 	if (last->has_slots && (!last->has_slot || last->time != t))
 	{
 		last->time = t;
-		last->has_slot = mts_layout_slot_index_in(
-			layout, &last->slots, t, last->index, &last->exact);
+		last->has_slot = mts_layout_slot_index_in(layout, &last->slots, t,
+												  last->index, &last->exact);
 	}
 	if (!last->has_slots || !last->has_slot)
 		return false;
@@ -320,6 +319,38 @@ find_index(const MtsTargeting *targeting, MtsTime start, MtsTime t,
 }
 
 /*
+ * mts_row_target_key_problem
+ *		Return why no update can name a key of a slot, or NULL if one can.
+ */
+const char *
+mts_row_target_key_problem(const char *key, size_t len)
+{
+	if (len == 0)
+		return "The value is empty.";
+	if (key[0] == '$' || memchr(key, '.', len))
+		return "The value has a period or begins with a dollar sign, which MongoDB does not treat as a part of a name.";
+	if (len > MTS_MAX_SLOT_TEXT)
+		return "The value is longer than 1000 bytes.";
+	return NULL;
+}
+
+/*
+ * mts_row_target_refuse_key
+ *		Raise an error: the value of a column is not the key of a slot.
+ */
+_Noreturn void
+mts_row_target_refuse_key(const MtsTargeting *targeting, int column,
+						  int sqlstate, const char *problem)
+{
+	ereport(ERROR,
+			(errcode(sqlstate),
+			 errmsg("the value of column \"%s\" cannot be the key of a slot",
+					targeting->table->layout.columns[column].name),
+			 errdetail("%s", problem)));
+	pg_unreachable();
+}
+
+/*
  * mts_row_target_slot_key
  *		Return the key of a row in the slot of a column, in UTF-8.
  */
@@ -327,31 +358,20 @@ char *
 mts_row_target_slot_key(const MtsTargeting *targeting, TupleTableSlot *slot,
 						int column)
 {
-	bool isnull = slot->tts_isnull[column];
-	const char *problem = NULL;
-	char *key = "";
+	const char *problem;
+	char *key;
 
-	if (!isnull)
-		key = mts_document_utf8(
-			OutputFunctionCall(&targeting->encoders[column]->output,
-							   slot->tts_values[column]));
-	if (isnull)
-		problem = "The value is null.";
-	else if (key[0] == '\0')
-		problem = "The value is empty.";
-	else if (key[0] == '$' || strchr(key, '.'))
-		problem =
-			"The value has a period or begins with a dollar sign, which MongoDB does not treat as a part of a name.";
-	else if (strlen(key) > MTS_MAX_SLOT_TEXT)
-		problem = "The value is longer than 1000 bytes.";
+	if (slot->tts_isnull[column])
+		mts_row_target_refuse_key(targeting, column,
+								  ERRCODE_NOT_NULL_VIOLATION,
+								  "The value is null.");
+	key = mts_document_utf8(
+		OutputFunctionCall(&targeting->encoders[column]->output,
+						   slot->tts_values[column]));
+	problem = mts_row_target_key_problem(key, strlen(key));
 	if (problem)
-		ereport(
-			ERROR,
-			(errcode(isnull ? ERRCODE_NOT_NULL_VIOLATION
-							: ERRCODE_FDW_INVALID_STRING_FORMAT),
-			 errmsg("the value of column \"%s\" cannot be the key of a slot",
-					targeting->table->layout.columns[column].name),
-			 errdetail("%s", problem)));
+		mts_row_target_refuse_key(targeting, column,
+								  ERRCODE_FDW_INVALID_STRING_FORMAT, problem);
 	return key;
 }
 

@@ -55,6 +55,10 @@ extern bool mts_row_target_stays(const MtsTargeting *targeting, MtsTime start,
 								 Datum old_time, TupleTableSlot *new_row);
 extern _Noreturn void
 mts_row_target_refuse_bucket(const MtsTargeting *targeting, MtsTime t);
+extern const char *mts_row_target_key_problem(const char *key, size_t len);
+extern _Noreturn void mts_row_target_refuse_key(const MtsTargeting *targeting,
+												int column, int sqlstate,
+												const char *problem);
 extern char *mts_row_target_slot_key(const MtsTargeting *targeting,
 									 TupleTableSlot *slot, int column);
 extern void mts_row_target_encode_bucket(const MtsTargeting *targeting,
