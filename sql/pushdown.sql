@@ -30,7 +30,8 @@ DECLARE
 BEGIN
   FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
     CONTINUE WHEN line !~ 'Filter:|MongoDB Query:';
-    RETURN NEXT regexp_replace(trim(line), ', \{_id: 1, t: 1.*\}\)$', ')');
+    -- an initplan's parameter has another name in PostgreSQL 17
+    RETURN NEXT regexp_replace(regexp_replace(trim(line), ', \{_id: 1, t: 1.*\}\)$', ')'), '\(InitPlan 1\)\.col1', '$0');
     EXIT WHEN line ~ 'One-Time Filter: false';
   END LOOP;
 END $$;
@@ -537,7 +538,7 @@ RESET work_mem;
 RESET hash_mem_multiplier;
 RESET enable_hashagg;
 -- Documents without the subdocument are no rows; others are invalid as before.
-EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT * FROM counters WHERE counter = -1;
+SELECT plan('SELECT * FROM counters WHERE counter = -1', ', ANALYZE');
 CREATE PROCEDURE put_invalid(a json) LANGUAGE sql AS $$
   SELECT mongo_ts_command('pushdown', json_build_object('update', 'counters', 'updates', json_build_array(json_build_object(
     'q', '{"_id": 7}'::json, 'u', json_build_object('_id', 7, 'ts', '{"$date": "2020-01-02T00:00:00Z"}'::json, 'a', a), 'upsert', true))));
