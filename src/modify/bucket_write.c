@@ -467,8 +467,8 @@ find_any_bucket(MtsOp *op)
 }
 
 /*
- * Have an upsert find its bucket by _id, which takes no search.  If the bucket
- * has no room any more, the upsert makes a second document with its _id, which
+ * Have an upsert find its bucket by _id, without a search.  If the bucket has
+ * no room any more, the upsert makes a second document with its _id, which
  * is refused.
  */
 static void

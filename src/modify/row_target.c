@@ -194,7 +194,7 @@ time_key(const MtsTargeting *targeting, MtsTime t, MtsTime *stored)
 	if (!mts_format_encode_key(&layout->key_format, &layout->clock, t, key,
 							   stored, &error))
 		refuse_own_time(targeting, t, error.detail);
-	if (key[0] == '$' || strchr(key, '.'))
+	if (!mts_slot_key_text_is_addressable(key, strlen(key)))
 		refuse_own_time(
 			targeting, t,
 			psprintf(
@@ -327,7 +327,7 @@ mts_row_target_key_problem(const char *key, size_t len)
 {
 	if (len == 0)
 		return "The value is empty.";
-	if (key[0] == '$' || memchr(key, '.', len))
+	if (!mts_slot_key_text_is_addressable(key, len))
 		return "The value has a period or begins with a dollar sign, which MongoDB does not treat as a part of a name.";
 	if (len > MTS_MAX_SLOT_TEXT)
 		return "The value is longer than 1000 bytes.";

@@ -11,7 +11,7 @@
  *
  * Rows are returned when all have been read, or when those that are kept need
  * too much memory.  Then a series may be returned several times.  PostgreSQL
- * sorts what is returned, and takes the first row of each series.
+ * sorts the rows, and takes the first one of each series.
  */
 #include "scan/first_rows.h"
 
@@ -33,8 +33,8 @@ struct MtsFirstRows
 {
 	MtsScan *scan;
 	const MtsSortOrder *order;
-	MtsExtreme extreme; /* the row that is kept */
-	ExprState *quals;   /* that it must fulfil; or NULL */
+	MtsExtreme extreme;   /* the row that is kept */
+	ExprState *quals;     /* that it must fulfil; or NULL */
 	MemoryContext memory; /* of the rows */
 	TupleHashTable table; /* by the keys of series, with a Kept each */
 	TupleTableSlot *keys;
@@ -181,9 +181,9 @@ consider(MtsFirstRows *rows, TupleTableSlot *slot)
 	entry = LookupTupleHashEntry(rows->table, rows->keys, NULL, NULL);
 	if (entry)
 		kept = mts_hash_additional(rows->table, entry);
-	if (kept && !mts_bucket_comes_first(rows->extreme,
-										rows->scan->bucket->point.time,
-										kept->time))
+	if (kept &&
+		!mts_bucket_comes_first(rows->extreme, rows->scan->bucket->point.time,
+								kept->time))
 		return;
 	ExecStoreVirtualTuple(slot);
 	if (passes(rows, slot))
@@ -243,9 +243,9 @@ mts_first_rows_next(MtsFirstRows *rows, TupleTableSlot *slot)
 		if (!entry)
 			read_rows(rows, slot);
 	}
-	ExecStoreMinimalTuple(
-		((Kept *) mts_hash_additional(rows->table, entry))->tuple, rows->kept,
-		false);
+	ExecStoreMinimalTuple(((Kept *) mts_hash_additional(rows->table, entry))
+							  ->tuple,
+						  rows->kept, false);
 	slot_getallattrs(rows->kept);
 	memcpy(slot->tts_values, rows->kept->tts_values, natts * sizeof(Datum));
 	memcpy(slot->tts_isnull, rows->kept->tts_isnull, natts * sizeof(bool));

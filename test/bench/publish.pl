@@ -75,7 +75,7 @@ foreach my $run (map { decode_json(slurp($_)) } $is_check ? () : @paths)
 	$kept = merge($kept, $run, figures('.', '')) if $run->{figures};
 	$growth = [ merge_growth($growth, $run->{sizes}) ] if $run->{sizes};
 }
-# what is shown is what is kept, whose numbers have four digits
+# the page shows the figures as figures.json has them, with four digits
 my %texts = texts(map { decode_json($_) } record($kept), growth_record(@$growth));
 
 foreach my $file (sort keys %texts)

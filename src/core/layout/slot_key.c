@@ -233,11 +233,11 @@ mts_slot_key_is_addressable(const MtsStep *step)
 
 /*
  * mts_slot_key_text_is_addressable
- *		Tell whether a MongoDB query can address a key of a {column} slot in a
- *		dotted path.
+ *		Tell whether MongoDB can address a key of a {column} slot, of some
+ *		bytes, in a dotted path.
  */
 bool
-mts_slot_key_text_is_addressable(const char *text)
+mts_slot_key_text_is_addressable(const char *text, size_t len)
 {
-	return text[0] != '\0' && text[0] != '$' && !strchr(text, '.');
+	return len > 0 && text[0] != '$' && !memchr(text, '.', len);
 }

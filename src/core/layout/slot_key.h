@@ -22,6 +22,6 @@ extern MtsKeyText mts_slot_key_index(const MtsStep *step, const char *key,
 									 size_t len, int64_t *index);
 extern void mts_slot_key_regex(const MtsStep *step, char *regex);
 extern bool mts_slot_key_is_addressable(const MtsStep *step);
-extern bool mts_slot_key_text_is_addressable(const char *text);
+extern bool mts_slot_key_text_is_addressable(const char *text, size_t len);
 
 #endif /* MTS_SLOT_KEY_H */

@@ -594,7 +594,7 @@ append_keys(const char *field, const bson_t *texts, bson_t *any)
 		const char *text = bson_iter_utf8(&iter, NULL);
 		int len = snprintf(path, sizeof(path), "%s.%s", field, text);
 
-		if (!mts_slot_key_text_is_addressable(text) ||
+		if (!mts_slot_key_text_is_addressable(text, strlen(text)) ||
 			len >= (int) sizeof(path))
 			return false;
 		mts_template_push(any, "{%s: {$exists: true}}", path);
@@ -634,9 +634,8 @@ append_slot(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 	}
 	mts_template_push(
 		&any,
-		has_keys
-			? "{%s: {$exists: true, $not: {$type: ['object', 'null']}}}"
-			: "{%s: {$ne: null}}",
+		has_keys ? "{%s: {$exists: true, $not: {$type: ['object', 'null']}}}"
+				 : "{%s: {$ne: null}}",
 		field);
 	mts_template_push(terms, "{$or: %a}", &any);
 	bson_destroy(&any);

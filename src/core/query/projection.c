@@ -113,7 +113,7 @@ add_texts(Slots *slots, int step, int slot, bool is_one, size_t len)
 	while (bson_iter_next(&iter))
 	{
 		const char *text = bson_iter_utf8(&iter, NULL);
-		size_t end = mts_slot_key_text_is_addressable(text)
+		size_t end = mts_slot_key_text_is_addressable(text, strlen(text))
 						 ? append_step(slots, len, text)
 						 : 0;
 
@@ -243,7 +243,7 @@ add_times(const MtsLayout *layout, MtsRange range, bson_t *projection)
 		if (n == MAX_SLOTS_PROJECTED ||
 			!mts_format_encode_key(&layout->key_format, clock, t, key, &stored,
 								   &error) ||
-			stored != t || key[0] == '$' || strchr(key, '.'))
+			stored != t || !mts_slot_key_text_is_addressable(key, strlen(key)))
 			return false;
 		for (int i = 0; i < layout->ncontainers; i++)
 		{
