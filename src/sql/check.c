@@ -1290,7 +1290,7 @@ read_collection(Check *check, const char *name, double size,
 	if (!mts_command_try_count(check->connection, check->table->database, name,
 							   &count) ||
 		count > size)
-		mts_source_begin_sample(scan->source, size);
+		mts_source_begin_sample(scan->source, (int64) size, false);
 	while (scan->counters->bytes < MAX_BYTES)
 	{
 		MemoryContext old = MemoryContextSwitchTo(memory);
