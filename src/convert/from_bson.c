@@ -37,14 +37,14 @@
 #include "driver/report.h"
 
 static MtsFromBson *
-prepare(const MtsTable *table, int column, Oid typid, int32 typmod)
+prepare(const MtsTable *table, int column, bool catches, Oid typid,
+		int32 typmod)
 {
 	MtsFromBson *converter = palloc0(sizeof(MtsFromBson));
 	Oid input;
 
 	converter->table = table;
-	converter->catches = table->on_invalid != MTS_INVALID_ERROR ||
-						 !mts_table_shows_values(table);
+	converter->catches = catches;
 	converter->column = &table->layout.columns[column];
 	converter->attribute = &table->attributes[column];
 	converter->typid = typid;
@@ -57,11 +57,11 @@ prepare(const MtsTable *table, int column, Oid typid, int32 typmod)
 	fmgr_info(F_TIMESTAMP_IN, &converter->local_input);
 	typid = getBaseTypeAndTypmod(typid, &typmod);
 	if (typid != converter->typid)
-		converter->base = prepare(table, column, typid, typmod);
+		converter->base = prepare(table, column, catches, typid, typmod);
 	else if (mts_type_is_array(typid))
 	{
 		typid = get_element_type(typid);
-		converter->items = prepare(table, column, typid, typmod);
+		converter->items = prepare(table, column, catches, typid, typmod);
 		converter->items->is_key = false;
 		get_typlenbyvalalign(typid, &converter->item_length,
 							 &converter->item_byval, &converter->item_align);
@@ -72,13 +72,18 @@ prepare(const MtsTable *table, int column, Oid typid, int32 typmod)
 /*
  * mts_from_bson_prepare
  *		Make the converter to a column, in the current context.
+ *
+ * hides_values says that messages may not show stored values; see
+ * mts_table_shows_values().
  */
 MtsFromBson *
-mts_from_bson_prepare(const MtsTable *table, int column)
+mts_from_bson_prepare(const MtsTable *table, int column, bool hides_values)
 {
 	const MtsAttribute *attribute = &table->attributes[column];
 
-	return prepare(table, column, attribute->typid, attribute->typmod);
+	return prepare(table, column,
+				   table->on_invalid != MTS_INVALID_ERROR || hides_values,
+				   attribute->typid, attribute->typmod);
 }
 
 /* Set the error of a value that the type cannot hold; return false. */

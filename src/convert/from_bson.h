@@ -32,7 +32,8 @@ typedef struct MtsFromBson
 	char item_align;
 } MtsFromBson;
 
-extern MtsFromBson *mts_from_bson_prepare(const MtsTable *table, int column);
+extern MtsFromBson *mts_from_bson_prepare(const MtsTable *table, int column,
+										  bool hides_values);
 extern bool mts_from_bson_element(MtsFromBson *converter,
 								  const MtsElement *element, Datum *value,
 								  bool *isnull, MtsError *error);

@@ -58,6 +58,7 @@ append_escape(StringInfo text, char escape, Oid relid)
 {
 	bool has_catalog = IsTransactionState();
 	const char *name;
+	char digits[12];
 
 	switch (escape)
 	{
@@ -69,7 +70,8 @@ append_escape(StringInfo text, char escape, Oid relid)
 						has_catalog ? get_database_name(MyDatabaseId) : NULL);
 			break;
 		case 'p':
-			appendStringInfo(text, "%d", MyProcPid);
+			pg_ltoa(MyProcPid, digits);
+			appendStringInfoString(text, digits);
 			break;
 		case 't':
 			/* a command can be for no table */
@@ -98,8 +100,9 @@ clean(StringInfo text)
 		for (int i = 0; i < text->len; i++)
 			if (IS_HIGHBIT_SET(text->data[i]))
 				text->data[i] = '?';
-	text->len =
-		pg_encoding_mbcliplen(PG_UTF8, text->data, text->len, MAX_COMMENT);
+	if (text->len > MAX_COMMENT)
+		text->len =
+			pg_encoding_mbcliplen(PG_UTF8, text->data, text->len, MAX_COMMENT);
 	while (text->len > 0 && text->data[text->len - 1] == ' ')
 		text->len--;
 	text->data[text->len] = '\0';

@@ -128,7 +128,7 @@ acquire_rows(Relation relation, int elevel, HeapTuple *rows, int targrows,
 	MemoryContext context =
 		AllocSetContextCreate(caller, "mongo_ts_fdw analyze",
 							  ALLOCSET_DEFAULT_SIZES);
-	MtsTable *table;
+	const MtsTable *table;
 	MtsScan *scan;
 	ExprContext *econtext;
 	TupleTableSlot *slot;
@@ -189,7 +189,7 @@ mtsAnalyzeForeignTable(Relation relation, AcquireSampleRowsFunc *func,
 					   BlockNumber *totalpages)
 {
 	Oid userid = relation->rd_rel->relowner;
-	MtsTable *table = mts_native_open(relation, userid);
+	const MtsTable *table = mts_native_open(relation, userid);
 	double *counts;
 
 	*func = acquire_rows;

@@ -40,7 +40,7 @@
  * statement writes anything.
  */
 MtsBucketSource *
-mts_source_new(MtsTable *table, Oid userid, MtsCounters *counters)
+mts_source_new(const MtsTable *table, Oid userid, MtsCounters *counters)
 {
 	MtsBucketSource *source = palloc0(sizeof(MtsBucketSource));
 

@@ -398,36 +398,46 @@ join_ranges(const MtsLayout *layout, const MtsRanges *ranges, MtsRange *items)
 	return joined;
 }
 
+/* Append a disjunction of ranges; one without bounds admits every bucket. */
+static void
+append_any_range(const MtsLayout *layout, const MtsFilter *cond,
+				 const MtsRanges *ranges, bson_t *terms)
+{
+	bson_t any = BSON_INITIALIZER;
+	bool admits_all = false;
+
+	for (int i = 0; i < ranges->n && !admits_all; i++)
+	{
+		bson_t all = BSON_INITIALIZER;
+
+		append_range(layout, cond, ranges->items[i], &all);
+		admits_all = bson_empty(&all);
+		append_group(&any, "$and", &all);
+		bson_destroy(&all);
+	}
+	if (!admits_all)
+		append_group(terms, "$or", &any);
+	bson_destroy(&any);
+}
+
 /*
- * Append a disjunction of ranges; a range without bounds admits every bucket.
- * False if there is no range, so no bucket matches.
+ * Append the ranges of a condition.  False if there is none, so no bucket
+ * matches.
  */
 static bool
 append_ranges(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 {
 	MtsRange items[MTS_MAX_RANGES];
 	MtsRanges ranges = cond->ranges;
-	bson_t any = BSON_INITIALIZER;
-	bool admits_all = false;
 
 	if (ranges.n == 0)
 		return false;
 	if (cond->kind == MTS_FILTER_TIME)
 		ranges = join_ranges(layout, &cond->ranges, items);
-	for (int i = 0; i < ranges.n && !admits_all; i++)
-	{
-		bson_t all = BSON_INITIALIZER;
-
-		append_range(layout, cond, ranges.items[i], &all);
-		admits_all = bson_empty(&all);
-		append_group(&any, "$and", &all);
-		bson_destroy(&all);
-	}
-	if (!admits_all && ranges.n == 1)
+	if (ranges.n == 1)
 		append_range(layout, cond, ranges.items[0], terms);
-	else if (!admits_all)
-		append_group(terms, "$or", &any);
-	bson_destroy(&any);
+	else
+		append_any_range(layout, cond, &ranges, terms);
 	if (cond->kind == MTS_FILTER_TIME && !mts_span_is_zero(layout->reach))
 		append_id_range(layout,
 						(MtsRange){ranges.items[0].from,
