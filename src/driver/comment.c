@@ -76,11 +76,12 @@ append_escape(StringInfo text, char escape, Oid relid)
 		case 't':
 			/* a command can be for no table */
 			name = has_catalog ? get_rel_name(relid) : NULL;
-			if (name)
-				appendStringInfoString(text, quote_qualified_identifier(
-												 get_namespace_name(
-													 get_rel_namespace(relid)),
-												 name));
+			if (!name)
+				break;
+			appendStringInfoString(text, quote_identifier(get_namespace_name(
+											 get_rel_namespace(relid))));
+			appendStringInfoChar(text, '.');
+			appendStringInfoString(text, quote_identifier(name));
 			break;
 		case 'u':
 			append_name(text, has_catalog
@@ -110,15 +111,14 @@ clean(StringInfo text)
 
 /*
  * mts_comment_append
- *		Append the comment of a command to the server that has been selected,
- *		unless it has one.
+ *		Append the comment of a command to the server that has been selected.
  */
 void
 mts_comment_append(const MtsAttempt *attempt, bson_t *command)
 {
 	StringInfoData text;
 
-	if (!attempt->server.accepts_comment || bson_has_field(command, "comment"))
+	if (!attempt->server.accepts_comment)
 		return;
 	initStringInfo(&text);
 	for (const char *at = attempt->connection->comment; *at; at++)

@@ -479,7 +479,11 @@ evaluate_field(const MtsTable *table, const MtsQual *qual,
 	list = mts_document_new();
 	for (int i = 0; i < n; i++)
 		if (value_of(table, qual, values[i], &value))
-			append_item(list, listed++, &value);
+		{
+			if (qual->is_array)
+				append_item(list, listed, &value);
+			listed++;
+		}
 	if (listed == 0 && !is_ne)
 		return make_filter(MTS_FILTER_FALSE, 0);
 	if (qual->is_array)

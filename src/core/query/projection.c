@@ -393,9 +393,13 @@ add_bucket_fields(const MtsLayout *layout, const bool *needed,
 		bool decides = layout->time_kind == MTS_TIME_FLAT &&
 					   i == layout->time_column &&
 					   !mts_ranges_cover_all(ranges);
+		/* where a bucket has its time, which has been added */
+		bool is_added =
+			layout->time_kind == MTS_TIME_SLOTS && i == layout->time_column;
 
 		if (column->container < 0 && column->role != MTS_ROLE_SLOT &&
-			(needed[i] || decides) && !add_field(projection, &column->path))
+			(needed[i] || decides) && !is_added &&
+			!add_field(projection, &column->path))
 			return false;
 	}
 	return true;
