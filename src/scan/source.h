@@ -96,7 +96,8 @@ extern void mts_source_begin(MtsBucketSource *source, const MtsQuery *query);
 extern void mts_source_begin_series(MtsBucketSource *source,
 									const bson_t *terms,
 									const MtsFirstBucket *first);
-extern void mts_source_begin_sample(MtsBucketSource *source, double size);
+extern void mts_source_begin_sample(MtsBucketSource *source, int64 size,
+									bool draws_first);
 extern const bson_t *mts_source_next(MtsBucketSource *source);
 extern void mts_source_push_back(MtsBucketSource *source,
 								 const bson_t *bucket);

@@ -807,6 +807,13 @@ check_last('what cannot be written again', undef, qr/ERROR:  40001: .*Another se
 	'ROLLBACK TO a', q{SELECT mongo_ts_command('direct', '{"delete": "slots", "deletes": [{"q": {}, "limit": 1}]}')}, 'SAVEPOINT b', $insert);
 check_last('.. is not committed in part', undef, qr/ERROR:  40001: could not begin the transaction on foreign server "xact" again/, 'ROLLBACK TO b', 'COMMIT');
 is(ask('SELECT count(*) FROM direct.flat'), 0, '.. but not at all');
+# The error of a move names what the server refuses of it, though its first
+# command is sent only with the second one.
+restart();
+ask(q{SELECT mongo_ts_command('direct', '{"insert": "limited", "documents": [{"k": "none", "m": {"$date": "2020-01-01T00:00:00Z"}, "points": null}]}')});
+ask('INSERT INTO direct.limited ' . seconds(1, 1));
+check_last('the container of a bucket that points are moved to is null', undef, qr/ERROR:  HV000: could not write to MongoDB collection "[^"]+\.limited"\nDETAIL:  The field 'points' must be an array but is of type null/,
+	q{UPDATE xact.limited SET k = 'none'});
 # A read that the server refuses aborts the transaction there.
 ask(q{CREATE FOREIGN TABLE xact.refused (ts timestamptz, v int) SERVER xact OPTIONS (collection 'capped')});
 restart();
