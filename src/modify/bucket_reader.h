@@ -29,5 +29,14 @@ extern bool mts_bucket_reader_next_bucket(MtsBucketReader *reader);
 extern bool mts_bucket_reader_next_point(MtsBucketReader *reader);
 extern int mts_bucket_reader_find_change(const MtsBucketReader *reader,
 										 const MtsBucketWrite *write);
+extern void mts_bucket_reader_require_point(const MtsBucketReader *reader,
+											const MtsChange *change,
+											bson_t *selector);
+extern void mts_bucket_reader_require_free(const MtsLayout *layout,
+										   const MtsChange *change,
+										   bson_t *selector);
+extern void mts_bucket_reader_require_bucket(const MtsLayout *layout,
+											 const bson_t *bucket,
+											 bson_t *selector);
 
 #endif /* MTS_BUCKET_READER_H */

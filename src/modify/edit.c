@@ -34,7 +34,6 @@
 #include "driver/document.h"
 #include "driver/xact.h"
 #include "modify/bucket_reader.h"
-#include "modify/precondition.h"
 #include "modify/route.h"
 #include "table/collections.h"
 
@@ -508,7 +507,7 @@ edit_bucket(MtsEdits *edits)
 		if (!change)
 			continue;
 		if (write.n < MAX_POINT_PRECONDITIONS)
-			mts_precondition_point(reader, change, write.required);
+			mts_bucket_reader_require_point(reader, change, write.required);
 		mts_bucket_write_add(layout, &write, change);
 		mark_edit(edits, change);
 	}
@@ -523,7 +522,8 @@ edit_bucket(MtsEdits *edits)
 		(removes_all || write.n > MAX_POINT_PRECONDITIONS))
 	{
 		write.required = select_bucket(reader);
-		mts_precondition_bucket(layout, bucket->document, write.required);
+		mts_bucket_reader_require_bucket(layout, bucket->document,
+										 write.required);
 	}
 	if (removes_all)
 		write.kind = MTS_BUCKET_REMOVE;
@@ -714,13 +714,14 @@ check_slots(MtsEdits *edits, MtsBucketWrite *write)
 							"Another point is stored in that slot.");
 			mts_row_ids_mark(edits->row_ids, &range->overwritten, low);
 			is_taken[i] = true;
-			mts_precondition_point(reader, write->changes[i], write->required);
+			mts_bucket_reader_require_point(reader, write->changes[i],
+											write->required);
 		}
 	}
 	for (int i = 0; i < write->n; i++)
 		if (!is_taken[i])
-			mts_precondition_free(&writer->table->layout, write->changes[i],
-								  write->required);
+			mts_bucket_reader_require_free(&writer->table->layout,
+										   write->changes[i], write->required);
 }
 
 /*

@@ -23,7 +23,6 @@
 #include "driver/cursor.h"
 #include "driver/document.h"
 #include "driver/xact.h"
-#include "modify/precondition.h"
 #include "modify/route.h"
 #include "table/index.h"
 
@@ -130,7 +129,8 @@ read_bucket(MtsBucketReader *reader, const bson_t *selector,
 			if (!bson_has_field(selector, "_id") &&
 				bson_has_field(document, "_id"))
 				mts_source_append_id(source, document, write->required, "_id");
-			mts_precondition_bucket(layout, document, write->required);
+			mts_bucket_reader_require_bucket(layout, document,
+											 write->required);
 		}
 		if (mts_bucket_open(reader->bucket, source, document))
 			while (slot_is_free && mts_bucket_reader_next_point(reader))
@@ -138,7 +138,7 @@ read_bucket(MtsBucketReader *reader, const bson_t *selector,
 					mts_bucket_reader_find_change(reader, write) < 0;
 	}
 	if (write->kind == MTS_BUCKET_UPSERT)
-		mts_precondition_bucket(layout, NULL, write->required);
+		mts_bucket_reader_require_bucket(layout, NULL, write->required);
 	mts_scan_reset(reader->scan);
 	return slot_is_free;
 }
