@@ -307,8 +307,8 @@ sub star
 	my $value = $q->{layout}{columns}[-1][0];
 
 	# it may fail for points that a join removes
-	push @totals, "max(floor(100 / ($value - " . between(0, 25) . ')))'
-	  if chance(0.05);
+	push @totals, "max(floor(100 / ($value - (" . between(-40, 400) / 4 . '))))'
+	  if chance(0.1);
 	push @totals, 'max(' . pick(@columns) . ')' if chance(0.05);
 	push @totals, 'count(*) FILTER (WHERE ' . pick(@columns) . ' IS NULL)'
 	  if chance(0.05);
