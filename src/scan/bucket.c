@@ -588,6 +588,7 @@ forget_keys(MtsBucket *bucket)
 {
 	MemoryContextReset(bucket->key_context);
 	bucket->keys_room = 0;
+	bucket->keys_version++;
 }
 
 /* Make room for the keys of all series that the batch knows. */
@@ -939,7 +940,8 @@ choose_reader(MtsBucket *bucket)
 	}
 	if (bucket->points == MTS_POINTS_IN_BATCH)
 	{
-		if (apply_conditions(bucket))
+		bucket->is_checked = apply_conditions(bucket);
+		if (bucket->is_checked)
 			keep_extremes(bucket);
 		if (bucket->batch == bucket->series_batch)
 			mts_batch_sort(bucket->batch);
@@ -1009,6 +1011,16 @@ next_of_batch(MtsBucket *bucket, TupleTableSlot *slot)
 		slot->tts_isnull[output->column] = missing && missing[i];
 	}
 	return true;
+}
+
+/*
+ * mts_bucket_read_batch
+ *		Read all points of the bucket at once; NULL if rows must be asked for.
+ */
+const MtsBatch *
+mts_bucket_read_batch(MtsBucket *bucket)
+{
+	return reads_columns(bucket) ? bucket->batch : NULL;
 }
 
 /*

@@ -81,7 +81,8 @@ typedef struct MtsBucket
 	/* the keys of the series that a batch knows, as Datums */
 	const MtsBatch *keys_of;
 	MemoryContext key_context;
-	int keys_room; /* for series */
+	int keys_version; /* changes when the series are numbered anew */
+	int keys_room;    /* for series */
 	Datum *keys;   /* by known series and output */
 	bool *key_nulls;
 	bool *has_keys; /* by known series: these have been converted */
@@ -102,6 +103,7 @@ typedef struct MtsBucket
 	/* all of its points, if they are read at once; words are Datums */
 	MtsPointsState points;
 	MtsBatch *batch;
+	bool is_checked; /* all its points fulfil the conditions */
 	int next_of_batch; /* the point of the next row */
 	int current_series;
 	int failures; /* of successive buckets to be read at once */
@@ -112,6 +114,7 @@ extern MtsBucket *mts_bucket_new(MtsTable *table, const bool *needed,
 								 MemoryContext row_context);
 extern bool mts_bucket_open(MtsBucket *bucket, MtsBucketSource *source,
 							const bson_t *document);
+extern const MtsBatch *mts_bucket_read_batch(MtsBucket *bucket);
 extern bool mts_bucket_take_batch(MtsBucket *bucket);
 extern bool mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot);
 extern bool mts_bucket_fill_row(const MtsBucket *bucket, MtsTime t,
@@ -144,6 +147,14 @@ mts_bucket_comes_first(MtsExtreme extreme, MtsTime t, MtsTime other)
 		default:
 			return false;
 	}
+}
+
+/* Skip the next point of the batch, which is read without its row. */
+static inline void
+mts_bucket_skip_row(MtsBucket *bucket)
+{
+	bucket->next_of_batch++;
+	bucket->counters->points++;
 }
 
 /* The collection of a bucket of a rolling set; otherwise NULL */
