@@ -67,6 +67,7 @@ typedef struct MtsBucket
 	MtsBatch *next_batch;   /* which of these reads the next buckets; NULL if
 							 * points are unfolded */
 	bool reads_documents;   /* series are of documents, which follow a row */
+	bool remembers_series;  /* only new series take the aggregation long */
 	List *conditions;       /* of points that are read by columns */
 	MtsExtreme extreme;     /* which point of each series is wanted, if their
 							 * keys are the bucket's or those of slots */
@@ -123,7 +124,7 @@ extern void mts_bucket_keep_extreme(MtsBucket *bucket, bool is_last);
 extern bool mts_bucket_takes_words(const MtsTable *table, int column);
 extern bool mts_bucket_takes_key(const MtsTable *table, int column);
 extern bool mts_bucket_read_series(MtsBucket *bucket, const bool *is_value,
-								   const bool *is_key);
+								   const bool *is_key, bool remembers_series);
 extern const MtsBatch *mts_bucket_series(MtsBucket *bucket);
 extern void mts_bucket_enter_series(MtsBucket *bucket, int series);
 extern const Datum *mts_bucket_batch_column(const MtsBucket *bucket,
