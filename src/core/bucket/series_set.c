@@ -128,8 +128,8 @@ find_slot(const MtsSeriesSet *set, uint32_t hash, const MtsElement *keys)
 	{
 		int *slot = &set->slots[i & (set->nslots - 1)];
 
-		if (*slot < 0 || (set->series[*slot].hash == hash &&
-						  has_keys(set, *slot, keys)))
+		if (*slot < 0 ||
+			(set->series[*slot].hash == hash && has_keys(set, *slot, keys)))
 			return slot;
 	}
 }
