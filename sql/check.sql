@@ -192,6 +192,14 @@ SELECT * FROM mongo_ts_check('totals') WHERE problem ~ 'contradicts';
 -- Only documents of the filter are compared.
 ALTER FOREIGN TABLE totals OPTIONS (ADD filter '{"_id": {"$in": [1, 4, 5]}}');
 SELECT * FROM mongo_ts_check('totals') WHERE problem ~ 'contradicts';
+-- Buckets without values have no minimum and no maximum, so neither is missed.
+CALL put('blank', '[{"_id": 1, "h": {"$date": "2024-01-01T00:00:00Z"}, "n": 0, "s": 0, "v": {}}, {"_id": 2, "h": {"$date": "2024-01-01T01:00:00Z"}, "n": 1, "s": 0, "v": {"0": null}}]');
+CREATE FOREIGN TABLE blank (h timestamptz,
+  v float8 OPTIONS (field 'v.{minute}', sum_field 's', min_field 'lo', max_field 'hi')) SERVER "check" OPTIONS (count_field 'n');
+SELECT * FROM mongo_ts_check('blank') WHERE problem ~ 'has the field';
+CALL put('blank', '[{"_id": 3, "h": {"$date": "2024-01-01T02:00:00Z"}, "n": 1, "s": 1, "v": {"0": 1}}]');
+ALTER FOREIGN TABLE blank ALTER COLUMN v OPTIONS (SET min_field 'low');
+SELECT problem, field FROM mongo_ts_check('blank') WHERE problem ~ 'has the field';
 -- A count that is not declared, if it is not one by chance
 CALL put('uncounted', '[
   {"_id": 1, "h": {"$date": "2024-01-01T00:00:00Z"}, "n": 1, "one": 1, "v": {"0": 1}},

@@ -22,8 +22,7 @@
 char *
 mts_bulk_error_message(const MtsBulk *bulk)
 {
-	return psprintf("could not write to MongoDB collection \"%s.%s\"",
-					bulk->database, bulk->collection);
+	return mts_report_writing(bulk->database, bulk->collection);
 }
 
 /* Raise the error of a write to a view of MongoDB. */

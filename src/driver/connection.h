@@ -90,15 +90,15 @@ typedef struct MtsConnection
 	uint32 mapping_hash; /* values that invalidation messages have */
 	mongoc_client_t *client;
 	MtsWait wait;
-	MtsServer primary;    /* the one selected last */
-	int64 primary_expiry; /* when it must be selected again, in monotonic
+	int selection_timeout; /* of the URI, in milliseconds */
+	MtsServer primary;     /* the one selected last */
+	int64 primary_expiry;  /* when it must be selected again, in monotonic
 						   * microseconds */
 	MtsSnapshots snapshots;
 	MtsExchange exchange;
 	MtsLsid reads; /* the session of commands without another one */
 	MtsWriteSessions writes[2]; /* of the bulk write that is under way; and of
 								 * others that are done meanwhile */
-	const void *under_way;      /* the round of that one, or NULL */
 	MtsLsid xact;               /* the session of xact.c */
 	int64 txn_number;           /* the last one in any of these sessions */
 	bool lacks_collation;       /* the server refuses the option */

@@ -487,9 +487,10 @@ mts_cursor_aggregate(MtsConnection *connection, const char *database,
 	cursor->fetch_size = fetch_size;
 	cursor->round_trips = round_trips;
 	cursor->attempt.relid = relid;
-	cursor->compares_text =
-		bson_iter_init(&iter, stages) &&
-		bson_iter_find_descendant(&iter, "0.$match", &match);
+	bson_iter_init(&iter, stages);
+	while (!cursor->compares_text && bson_iter_next(&iter))
+		cursor->compares_text = bson_iter_recurse(&iter, &match) &&
+								bson_iter_find(&match, "$match");
 	append_stages(cursor, stages);
 	return cursor;
 }

@@ -44,6 +44,17 @@ mts_report_reading(const char *database, const char *collection)
 					collection);
 }
 
+/*
+ * mts_report_writing
+ *		Make the message of errors that occur while a collection is written.
+ */
+char *
+mts_report_writing(const char *database, const char *collection)
+{
+	return psprintf("could not write to MongoDB collection \"%s.%s\"",
+					database, collection);
+}
+
 /* Find the SQLSTATE and the hint of an error. */
 static MtsServerError
 classify(const bson_error_t *error)

@@ -18,6 +18,7 @@
 extern bool mts_report_refuse(MtsError *error, const char *detail,
 							  const char *hint);
 extern char *mts_report_reading(const char *database, const char *collection);
+extern char *mts_report_writing(const char *database, const char *collection);
 extern char *mts_report_detail(const MtsConnection *connection,
 							   const bson_error_t *error);
 extern _Noreturn void mts_report_failure(MtsConnection *connection,

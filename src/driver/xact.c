@@ -329,11 +329,43 @@ mts_xact_keep(const MtsConnection *connection, MtsStored written)
 }
 
 /*
- * Send the commands of the log again.  Returns false with the reason in
- * *error if the server does not answer, or refuses one.
- *
- * A command that does not write the same number of documents again is an
- * error.
+ * Raise an error unless a command of the log has written what it did before.
+ * A refusal of one that was postponed has its own reason, unless another
+ * session has made its document.
+ */
+static void
+check_replayed(const Xact *xact, const MtsAttempt *attempt,
+			   const MtsLogEntry *entry, const bson_t *reply)
+{
+	const char *reason = mts_document_string(reply, "writeErrors.0.errmsg");
+	uint32 code = (uint32) mts_document_number(reply, "writeErrors.0.code");
+	bson_error_t error;
+	bson_iter_t name;
+
+	if (reason && code != MTS_CODE_DUPLICATE_KEY && xact->starts == 1 &&
+		bson_iter_init(&name, &entry->command) && bson_iter_next(&name))
+	{
+		bson_set_error(&error, MONGOC_ERROR_SERVER, code, "%s", reason);
+		mts_report_failure(xact->connection,
+						   mts_report_writing(entry->database,
+											  bson_iter_utf8(&name, NULL)),
+						   &error);
+	}
+	if (bson_has_field(reply, "writeErrors") ||
+		(entry->ndocuments >= 0 &&
+		 mts_document_number(reply, "n") != entry->ndocuments))
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("%s", attempt->message),
+				 errdetail("Another session has changed what this transaction "
+						   "has written."),
+				 errhint("Run the transaction again.")));
+}
+
+/*
+ * Send the commands of the log again, or that which was postponed.  Returns
+ * false with the reason in *error if the server does not answer, or aborts the
+ * transaction.
  */
 static bool
 replay(Xact *xact, const MtsAttempt *attempt, bson_error_t *error)
@@ -355,18 +387,10 @@ replay(Xact *xact, const MtsAttempt *attempt, bson_error_t *error)
 		mts_document_adopt(command);
 		mts_transaction_append(&xact->transaction, command);
 		ok = mts_command_send(attempt, entry.database, command, &reply, error);
-		if (!ok)
+		if (ok)
+			check_replayed(xact, attempt, &entry, reply);
+		else
 			mts_transaction_classify(reply, error);
-		else if (bson_has_field(reply, "writeErrors") ||
-				 (entry.ndocuments >= 0 &&
-				  mts_document_number(reply, "n") != entry.ndocuments))
-			ereport(ERROR,
-					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-					 errmsg("%s", attempt->message),
-					 errdetail(
-						 "Another session has changed what this transaction "
-						 "has written."),
-					 errhint("Run the transaction again.")));
 		MemoryContextReset(memory);
 	}
 	MemoryContextSwitchTo(old);

@@ -12,12 +12,16 @@
 #include <math.h>
 
 #include "access/htup_details.h"
+#include "commands/vacuum.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/sampling.h"
 
+#include "core/bson/template.h"
 #include "driver/command.h"
+#include "driver/cursor.h"
+#include "driver/document.h"
 #include "plan/estimate.h"
 #include "scan/scan.h"
 #include "table/native.h"
@@ -32,6 +36,29 @@
  */
 #define POINTS_PER_ROW 300
 #define LEAST_DOCUMENTS 30
+
+/*
+ * MongoDB draws documents one by one if they are less than a twentieth of the
+ * collection.  Then it draws before it applies the table's filter, so that
+ * the time does not grow with the collection.  If fewer than LEAST_SHARE of
+ * the documents satisfy the filter, they are found by it, and counted.
+ */
+#define MOST_DRAWN 0.05
+#define LEAST_SHARE 0.1
+
+/* So many rows PostgreSQL wants, for each unit of the statistics target. */
+#define ROWS_PER_TARGET 300
+
+/* The documents that are sampled */
+typedef struct Population
+{
+	Oid relid;
+	const MtsCollections *collections;
+	double *counts; /* of each collection */
+	double sum;     /* of these */
+	bool is_whole;  /* also those that do not satisfy the filter */
+	double matches; /* the number that satisfies the filter, or an estimate */
+} Population;
 
 /* A random sample of the points that have been read */
 typedef struct Reservoir
@@ -57,24 +84,130 @@ mts_analyze_sample_size(const MtsLayout *layout, int targrows)
 	return rint(Max(Min(targrows, most), LEAST_DOCUMENTS));
 }
 
-/* Count the documents of each collection that belong to the table, and all. */
-static double
-count_all(const MtsTable *table, Oid userid, const MtsCollections *collections,
-		  double **counts)
-{
-	double sum = 0;
+/*
+ * Those of the tables that this transaction analyzes, as Population *, the
+ * newest first.  PostgreSQL asks for a table's size before it asks for rows,
+ * and both answers come from one count.
+ */
+static List *populations = NIL;
 
-	*counts = palloc((collections->n + 1) * sizeof(double));
+/* Count the documents of each collection that match a filter, and all. */
+static void
+count_all(Population *population, const MtsTable *table, Oid userid,
+		  const bson_t *filter)
+{
+	const MtsCollections *collections = population->collections;
+
+	population->sum = 0;
 	for (int i = 0; i < collections->n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		(*counts)[i] =
+		population->counts[i] =
 			mts_command_count(mts_connection_get(table->serverid, userid),
 							  table->database, collections->items[i].name,
-							  table->filter, table->relid);
-		sum += (*counts)[i];
+							  filter, table->relid);
+		population->sum += population->counts[i];
 	}
-	return sum;
+}
+
+/* How many of the documents are drawn from a collection; 0 if it has none */
+static int64
+share(const Population *population, int i, double drawn)
+{
+	return population->counts[i] == 0
+			   ? 0
+			   : Max(rint(drawn * population->counts[i] / population->sum), 1);
+}
+
+/* Count those of so many drawn documents that satisfy the table's filter. */
+static double
+count_drawn(const Population *population, const MtsTable *table, Oid userid,
+			double drawn)
+{
+	const MtsCollections *collections = population->collections;
+	double matches = 0;
+
+	for (int i = 0; i < collections->n; i++)
+	{
+		bson_t *stages = mts_document_new();
+		int64 size = share(population, i, drawn);
+		MtsCursor *cursor;
+		const bson_t *counted;
+
+		if (size == 0)
+			continue;
+		mts_template_push(stages, "{$sample: {size: %i}}", size);
+		mts_template_push(stages, "{$match: %o}", table->filter);
+		mts_template_push(stages, "{$group: {_id: null, n: {$sum: 1}}}");
+		cursor =
+			mts_cursor_aggregate(mts_connection_get(table->serverid, userid),
+								 table->database, collections->items[i].name,
+								 stages, table->fetch_size, NULL,
+								 table->relid);
+		counted = mts_cursor_next(cursor);
+		if (counted)
+			matches += mts_document_number(counted, "n");
+		mts_cursor_close(cursor);
+	}
+	return matches;
+}
+
+/* Choose from which documents so many are drawn. */
+static void
+choose_population(Population *population, const MtsTable *table, Oid userid,
+				  double drawn)
+{
+	population->collections = mts_collections_list(table, userid, false);
+	population->counts =
+		palloc((population->collections->n + 1) * sizeof(double));
+	count_all(population, table, userid, NULL);
+	if (table->filter && drawn < MOST_DRAWN * population->sum)
+	{
+		double matches = count_drawn(population, table, userid, drawn);
+
+		population->is_whole = matches >= LEAST_SHARE * drawn;
+		population->matches = population->sum * matches / drawn;
+	}
+	if (population->is_whole)
+		return;
+	if (table->filter)
+		count_all(population, table, userid, table->filter);
+	population->matches = population->sum;
+}
+
+static void
+forget_populations(void *arg)
+{
+	populations = NIL;
+}
+
+/* Choose the population of a table, and keep it for acquire_rows. */
+static const Population *
+begin_population(const MtsTable *table, Oid userid, double drawn)
+{
+	static MemoryContextCallback callback = {.func = forget_populations};
+	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
+	Population *population = palloc0(sizeof(Population));
+
+	population->relid = table->relid;
+	choose_population(population, table, userid, drawn);
+	if (populations == NIL)
+		MemoryContextRegisterResetCallback(TopTransactionContext, &callback);
+	populations = lcons(population, populations);
+	MemoryContextSwitchTo(old);
+	return population;
+}
+
+/* Return the population of a table that is analyzed. */
+static const Population *
+current_population(Oid relid)
+{
+	ListCell *lc;
+
+	foreach (lc, populations)
+		if (((Population *) lfirst(lc))->relid == relid)
+			return lfirst(lc);
+	elog(ERROR, "table %u is not analyzed", relid);
 }
 
 /* The index in the reservoir for the next point; -1 if it is left out */
@@ -128,47 +261,44 @@ acquire_rows(Relation relation, int elevel, HeapTuple *rows, int targrows,
 	MemoryContext context =
 		AllocSetContextCreate(caller, "mongo_ts_fdw analyze",
 							  ALLOCSET_DEFAULT_SIZES);
-	MtsTable *table;
+	const MtsTable *table;
 	MtsScan *scan;
 	ExprContext *econtext;
 	TupleTableSlot *slot;
-	MtsCollections *collections;
-	double *counts;
-	double documents;
+	const Population *population =
+		current_population(RelationGetRelid(relation));
 	double drawn;
 
 	MemoryContextSwitchTo(context);
 	table = mts_native_open(relation, userid);
-	collections = mts_collections_list(table, userid, false);
-	documents = count_all(table, userid, collections, &counts);
 	drawn = mts_analyze_sample_size(&table->layout, targrows);
 	econtext = CreateStandaloneExprContext();
 	scan = mts_scan_new(table, userid, list_make1_int(0), econtext);
 	slot =
 		MakeSingleTupleTableSlot(RelationGetDescr(relation), &TTSOpsVirtual);
 	reservoir_init_selection_state(&reservoir.state, targrows);
-	for (int i = 0; i < collections->n; i++)
+	for (int i = 0; i < population->collections->n; i++)
 	{
-		mts_scan_set_collection(scan, collections->items[i].name);
+		int64 size = share(population, i, drawn);
+
+		mts_scan_set_collection(scan, population->collections->items[i].name);
 		mts_scan_prepare(scan);
 		/* otherwise the scan reads all documents */
-		if (drawn < documents && counts[i] > 0)
-			mts_source_begin_sample(scan->source,
-									Max(rint(drawn * counts[i] / documents),
-										1));
+		if (drawn < population->sum && size > 0)
+			mts_source_begin_sample(scan->source, size, population->is_whole);
 		fill_reservoir(&reservoir, scan, slot, caller);
 		mts_scan_reset(scan);
 	}
 	*totaldeadrows = 0;
 	*totalrows = reservoir.npoints;
-	if (drawn < documents && scan->counters->buckets > 0)
-		*totalrows *= documents / scan->counters->buckets;
+	if (drawn < population->sum && scan->counters->buckets > 0)
+		*totalrows *= population->matches / scan->counters->buckets;
 	ereport(
 		elevel,
 		(errmsg("\"%s\": read %lld of %.0f MongoDB documents, containing "
 				"%.0f points; %d rows in sample, %.0f estimated total rows",
 				RelationGetRelationName(relation),
-				(long long) scan->counters->buckets, documents,
+				(long long) scan->counters->buckets, population->matches,
 				reservoir.npoints, reservoir.used, *totalrows)));
 	ExecDropSingleTupleTableSlot(slot);
 	FreeExprContext(econtext, true);
@@ -189,12 +319,13 @@ mtsAnalyzeForeignTable(Relation relation, AcquireSampleRowsFunc *func,
 					   BlockNumber *totalpages)
 {
 	Oid userid = relation->rd_rel->relowner;
-	MtsTable *table = mts_native_open(relation, userid);
-	double *counts;
+	const MtsTable *table = mts_native_open(relation, userid);
+	double drawn =
+		mts_analyze_sample_size(&table->layout,
+								ROWS_PER_TARGET * default_statistics_target);
 
 	*func = acquire_rows;
-	*totalpages = mts_estimate_pages(
-		count_all(table, userid, mts_collections_list(table, userid, false),
-				  &counts));
+	*totalpages =
+		mts_estimate_pages(begin_population(table, userid, drawn)->matches);
 	return true;
 }

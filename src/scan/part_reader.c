@@ -56,7 +56,8 @@ struct MtsPartReader
 	MtsBucketSource *source;
 	ReaderState state;
 	const MtsPart *part;
-	double sample;        /* buckets to be drawn; 0 to read all */
+	int64 sample;         /* buckets to be drawn; 0 to read all */
+	bool draws_first;     /* before the filter is applied */
 	MemoryContext memory; /* of the part */
 	const bson_t *filter; /* of the cursor */
 	MtsCursor *cursor;    /* NULL before the part is asked for */
@@ -85,8 +86,8 @@ send_query(MtsPartReader *reader)
 /*
  * Draw a random sample of the part.
  *
- * Without a filter $sample is the first stage: only then can MongoDB draw
- * buckets without reading all of them.
+ * Only if $sample is the first stage can MongoDB draw buckets without reading
+ * all of them.
  */
 static void
 open_sample(MtsPartReader *reader)
@@ -94,9 +95,12 @@ open_sample(MtsPartReader *reader)
 	const MtsQuery *query = reader->source->query;
 	bson_t *stages = mts_document_new();
 
+	if (reader->draws_first)
+		mts_template_push(stages, "{$sample: {size: %i}}", reader->sample);
 	if (!bson_empty(reader->filter))
 		mts_template_push(stages, "{$match: %o}", reader->filter);
-	mts_template_push(stages, "{$sample: {size: %i}}", (int64) reader->sample);
+	if (!reader->draws_first)
+		mts_template_push(stages, "{$sample: {size: %i}}", reader->sample);
 	if (!bson_empty(query->projection))
 		mts_template_push(stages, "{$project: %o}", query->projection);
 	reader->state = IN_REST;
@@ -314,17 +318,26 @@ mts_part_reader_close(MtsPartReader *reader)
 /*
  * mts_part_reader_begin
  *		Begin with a part, which the caller keeps alive; nothing is sent yet.
- *
- * If sample is not 0, so many buckets of it are read, drawn at random.
  */
 void
-mts_part_reader_begin(MtsPartReader *reader, const MtsPart *part,
-					  double sample)
+mts_part_reader_begin(MtsPartReader *reader, const MtsPart *part)
 {
 	mts_part_reader_close(reader);
 	reader->part = part;
-	reader->sample = sample;
+	reader->sample = 0;
 	reader->state = AT_START;
+}
+
+/*
+ * mts_part_reader_sample
+ *		Draw so many buckets of the part at random, before or after its filter
+ *		is applied, instead of reading all of them.
+ */
+void
+mts_part_reader_sample(MtsPartReader *reader, int64 size, bool draws_first)
+{
+	reader->sample = size;
+	reader->draws_first = draws_first;
 }
 
 /*

@@ -40,7 +40,7 @@
  * statement writes anything.
  */
 MtsBucketSource *
-mts_source_new(MtsTable *table, Oid userid, MtsCounters *counters)
+mts_source_new(const MtsTable *table, Oid userid, MtsCounters *counters)
 {
 	MtsBucketSource *source = palloc0(sizeof(MtsBucketSource));
 
@@ -116,8 +116,9 @@ static bool
 list_all(MtsBucketSource *source, bool may_fail)
 {
 	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(source));
-	MtsConnection *connection = connection_of(source);
-	int64 before = connection->round_trips;
+	MtsConnection *connection =
+		source->table->rolling_name ? connection_of(source) : NULL;
+	int64 before = connection ? connection->round_trips : 0;
 	const MtsCollections *collections =
 		mts_collections_list(source->table, source->userid, may_fail);
 
@@ -125,7 +126,8 @@ list_all(MtsBucketSource *source, bool may_fail)
 	if (collections)
 	{
 		/* otherwise the connection may be gone */
-		source->counters->round_trips += connection->round_trips - before;
+		if (connection)
+			source->counters->round_trips += connection->round_trips - before;
 		source->collections = mts_part_of_collections(collections);
 	}
 	MemoryContextSwitchTo(old);
@@ -272,7 +274,7 @@ claim(MtsBucketSource *source)
 
 /* Begin the next part; false if there is none. */
 static bool
-begin_next_part(MtsBucketSource *source, double sample)
+begin_next_part(MtsBucketSource *source)
 {
 	const MtsPart *part;
 	MemoryContext old;
@@ -282,7 +284,7 @@ begin_next_part(MtsBucketSource *source, double sample)
 		return false;
 	part = list_nth(source->parts,
 					list_nth_int(source->claimed, source->nbegun++));
-	mts_part_reader_begin(source->reader, part, sample);
+	mts_part_reader_begin(source->reader, part);
 	source->collection = part->collection;
 	source->is_unsorted = part->is_unsorted;
 	if (!source->own_parts)
@@ -298,12 +300,16 @@ begin_next_part(MtsBucketSource *source, double sample)
 
 /*
  * mts_source_begin_sample
- *		Read a random sample of the first part, of this many buckets.
+ *		Read a random sample of the first part.
+ *
+ * So many buckets are drawn that the query's filter selects.  If draws_first,
+ * they are drawn from the collection, and those that it selects are read.
  */
 void
-mts_source_begin_sample(MtsBucketSource *source, double size)
+mts_source_begin_sample(MtsBucketSource *source, int64 size, bool draws_first)
 {
-	(void) begin_next_part(source, size);
+	if (begin_next_part(source))
+		mts_part_reader_sample(source->reader, size, draws_first);
 }
 
 /* ---- Buckets ------------------------------------------------------------ */
@@ -331,7 +337,7 @@ mts_source_next(MtsBucketSource *source)
 		if (source->awaited)
 			return NULL;
 		bucket = mts_part_reader_next(source->reader);
-		if (!bucket && !begin_next_part(source, 0))
+		if (!bucket && !begin_next_part(source))
 			return NULL;
 	}
 	return bucket;

@@ -44,7 +44,7 @@ typedef struct MtsPartReader MtsPartReader;
 
 typedef struct MtsBucketSource
 {
-	MtsTable *table;
+	const MtsTable *table;
 	Oid userid;
 	MtsCounters *counters;
 	MtsSnapshot *snapshot; /* what is read; NULL for the latest buckets */
@@ -80,7 +80,7 @@ typedef struct MtsBucketSource
 	List *collections_read; /* in any execution */
 } MtsBucketSource;
 
-extern MtsBucketSource *mts_source_new(MtsTable *table, Oid userid,
+extern MtsBucketSource *mts_source_new(const MtsTable *table, Oid userid,
 									   MtsCounters *counters);
 extern MtsBucketSource *mts_source_beside(const MtsBucketSource *source);
 extern void mts_source_read_snapshot(MtsBucketSource *source,
@@ -96,7 +96,8 @@ extern void mts_source_begin(MtsBucketSource *source, const MtsQuery *query);
 extern void mts_source_begin_series(MtsBucketSource *source,
 									const bson_t *terms,
 									const MtsFirstBucket *first);
-extern void mts_source_begin_sample(MtsBucketSource *source, double size);
+extern void mts_source_begin_sample(MtsBucketSource *source, int64 size,
+									bool draws_first);
 extern const bson_t *mts_source_next(MtsBucketSource *source);
 extern void mts_source_push_back(MtsBucketSource *source,
 								 const bson_t *bucket);

@@ -81,6 +81,8 @@ typedef struct Declared
 	const char *column; /* that has the option; NULL for the table */
 	const char *text;   /* the option's value, or the column's name */
 	bool column_is_attribute;
+	bool has_value;              /* of a column: a sampled point has one */
+	struct Declared *extreme_of; /* a column with such values, or NULL */
 	MtsDeclared field;
 } Declared;
 
@@ -97,16 +99,17 @@ typedef struct Invalid
 typedef struct Check
 {
 	Relation relation;
-	MtsTable *table;
+	const MtsTable *table;
 	MtsIdentity *identity;
 	ReturnSetInfo *result;
 	MtsConnection *connection;
 	MemoryContext context; /* of the call */
 	MtsScan *scan;
-	int64 documents; /* in the sample */
-	List *declared;  /* of Declared */
-	List *invalid;   /* of Invalid */
-	bool is_opening; /* the document itself may be invalid */
+	int64 documents;    /* in the sample */
+	List *declared;     /* of Declared */
+	Declared **columns; /* those of columns, by their number */
+	List *invalid;      /* of Invalid */
+	bool is_opening;    /* the document itself may be invalid */
 
 	MtsTiming timing;
 	MtsUnshown unshown;
@@ -178,12 +181,15 @@ find_declared(Check *check)
 									  &layout->last, &layout->count};
 	Oid relid = RelationGetRelid(check->relation);
 
+	check->columns = palloc0(layout->ncolumns * sizeof(Declared *));
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		const MtsColumn *column = &layout->columns[i];
 		const MtsField *const of_column[] = {&column->sum, &column->min,
 											 &column->max};
 		List *options;
+		ListCell *lc;
+		int n;
 
 		if (check->table->attributes[i].dropped ||
 			column->role == MTS_ROLE_SLOT)
@@ -191,10 +197,15 @@ find_declared(Check *check)
 		options = GetForeignColumnOptions(relid, i + 1);
 		add_declared(check, column->name, "field",
 					 mts_option_get(options, "field"), &column->path);
-		((Declared *) llast(check->declared))->column_is_attribute =
+		check->columns[i] = llast(check->declared);
+		check->columns[i]->column_is_attribute =
 			column->role == MTS_ROLE_ATTRIBUTE;
-		add_options(check, column->name, options, totals, of_column,
-					lengthof(totals));
+		add_options(check, column->name, options, totals, of_column, 1);
+		n = list_length(check->declared);
+		add_options(check, column->name, options, totals + 1, of_column + 1,
+					2);
+		for_each_from (lc, check->declared, n)
+			((Declared *) lfirst(lc))->extreme_of = check->columns[i];
 	}
 	add_options(check, NULL, GetForeignTable(relid)->options, names, fields,
 				lengthof(names));
@@ -285,7 +296,18 @@ field_hint(const Check *check, const Declared *declared)
 	return hint.data;
 }
 
-/* Report the fields that no document has; return whether there are any. */
+/* Tell whether documents have a column's field, and no value of it. */
+static bool
+is_without_values(const Declared *column)
+{
+	return column && !column->has_value &&
+		   !mts_declared_is_absent(&column->field);
+}
+
+/*
+ * Report the fields that no document has; return whether there are any.  A
+ * bucket without values has no extremes.
+ */
 static bool
 report_fields(Check *check)
 {
@@ -296,7 +318,8 @@ report_fields(Check *check)
 	{
 		const Declared *declared = lfirst(lc);
 
-		if (!mts_declared_is_absent(&declared->field))
+		if (!mts_declared_is_absent(&declared->field) ||
+			is_without_values(declared->extreme_of))
 			continue;
 		are_absent = true;
 		report(check, "no sampled document has the field", declared->text,
@@ -575,9 +598,10 @@ record_misaligned(Check *check, MtsTime start)
 
 /* Add the current point and its values. */
 static void
-count_values(MtsBucket *bucket, const TupleTableSlot *slot,
+count_values(Check *check, const TupleTableSlot *slot,
 			 MtsCountedPoints *points)
 {
+	MtsBucket *bucket = check->scan->bucket;
 	const MtsLayout *layout = bucket->unfold.layout;
 	bool has_reading = false;
 	int n = 0;
@@ -590,6 +614,8 @@ count_values(MtsBucket *bucket, const TupleTableSlot *slot,
 		if (layout->columns[i].role != MTS_ROLE_VALUE)
 			continue;
 		has_reading |= !slot->tts_isnull[i];
+		if (!slot->tts_isnull[i])
+			check->columns[i]->has_value = true;
 		if (n == MTS_COUNTED_COLUMNS)
 			continue;
 		if (!slot->tts_isnull[i])
@@ -621,7 +647,7 @@ read_points(Check *check, const MtsElement *document, TupleTableSlot *slot)
 	while (mts_bucket_next_row(bucket, slot))
 	{
 		CHECK_FOR_INTERRUPTS();
-		count_values(bucket, slot, &points);
+		count_values(check, slot, &points);
 		if (bucket->point.time_is_null)
 			continue;
 		has_points = true;
@@ -1290,7 +1316,7 @@ read_collection(Check *check, const char *name, double size,
 	if (!mts_command_try_count(check->connection, check->table->database, name,
 							   &count) ||
 		count > size)
-		mts_source_begin_sample(scan->source, size);
+		mts_source_begin_sample(scan->source, (int64) size, false);
 	while (scan->counters->bytes < MAX_BYTES)
 	{
 		MemoryContext old = MemoryContextSwitchTo(memory);
@@ -1342,7 +1368,7 @@ report_emptiness(Check *check, const MtsCollections *collections)
 static void
 check_table(Check *check)
 {
-	MtsTable *table = check->table;
+	MtsTable *table = mts_table_copy(check->table);
 	ExprContext *econtext = CreateStandaloneExprContext();
 	TupleTableSlot *slot =
 		MakeSingleTupleTableSlot(RelationGetDescr(check->relation),
@@ -1352,6 +1378,7 @@ check_table(Check *check)
 
 	/* all problems of a document are found, and values fail softly */
 	table->on_invalid = MTS_INVALID_SKIP;
+	check->table = table;
 	find_declared(check);
 	check->identity = mts_identity_make(table);
 	find_shown(check);

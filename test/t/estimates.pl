@@ -162,6 +162,49 @@ foreach my $query (@empty)
 	cmp_ok($expected, '<', 30, "few rows are expected: $query");
 }
 
+# With a filter that many documents satisfy, ANALYZE reads few of the others,
+# and counts none.  Documents that few satisfy are counted.
+$node->safe_psql('postgres', <<'END');
+	CREATE FOREIGN TABLE parts (ts timestamptz, k int, share text, v int OPTIONS (field 'v.{second}')) SERVER mongo;
+	INSERT INTO parts SELECT timestamptz '2024-01-01' + i * interval '1 min' + s * interval '1 s', i,
+			CASE WHEN i % 4 = 0 THEN 'Many' WHEN i % 100 = 1 THEN 'few' ELSE 'rest' END, s
+		FROM generate_series(1, 8000) i, generate_series(0, 1 + i % 2) s;
+	CREATE FOREIGN TABLE many (ts timestamptz, k int, v int OPTIONS (field 'v.{second}'))
+		SERVER mongo OPTIONS (collection 'parts', filter '{"share": "Many"}');
+	CREATE FOREIGN TABLE few (ts timestamptz, k int, v int OPTIONS (field 'v.{second}'))
+		SERVER mongo OPTIONS (collection 'parts', filter '{"share": "few"}');
+END
+
+# Analyze a table at a statistics target of 1, for which 300 documents are
+# drawn; return the log of commands, and the documents and points per document.
+sub analyze
+{
+	my ($table) = @_;
+	my $log = '';
+
+	$node->psql('postgres', "SET default_statistics_target = 1; SET client_min_messages = log; SET mongo_ts_fdw.log_commands = on; ANALYZE $table",
+		stderr => \$log);
+	return ($log, split(/\|/, $node->safe_psql('postgres',
+		"SELECT relpages, round(reltuples / relpages) FROM pg_class WHERE relname = '$table'")));
+}
+
+my ($log, $documents, $points) = analyze('many');
+my @drawn = $log =~ /MongoDB aggregate on "mts_estimates\.parts", [^\n]* documents: (\d+)/g;
+
+my @counts = $log =~ /MongoDB count /g;
+
+cmp_ok(@counts, '==', 1, 'only the whole collection is counted');
+cmp_ok(@drawn, '>', 1, 'they are drawn');
+cmp_ok($_, '<', 150, 'some of 300 that are drawn') foreach @drawn;
+cmp_ok($documents, '>', 1000, 'their number is estimated');
+cmp_ok($documents, '<', 3000, 'their number is estimated');
+cmp_ok($points, '==', 2, 'they have two points each');
+($log, $documents, $points) = analyze('few');
+@counts = $log =~ /MongoDB count /g;
+cmp_ok(@counts, '==', 2, 'besides it, documents that few satisfy are counted once');
+cmp_ok($documents, '==', 80, 'their number is exact');
+cmp_ok($points, '==', 3, 'they have three points each');
+
 $node->safe_psql('postgres',
 	q{SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')});
 $node->stop;

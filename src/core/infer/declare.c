@@ -126,7 +126,9 @@ check_insert(MtsInfer *infer, int alike, int64_t most, int full)
 			"Its columns are elements of arrays, which cannot be written.";
 	else if (!reading->bucket)
 		result->readonly =
-			"No field holds the time of the buckets, so an INSERT would not find them.";
+			has_arrays
+				? "No field holds the time of the buckets, so an INSERT requires option \"bucket_max_points\", the most points of a bucket."
+				: "No field holds the time of the buckets, so an INSERT would not find them.";
 	else if (reading->span != MTS_NO_UNIT &&
 			 !mts_time_field_begins(infer, reading->bucket, reading->span))
 		result->readonly =
