@@ -198,6 +198,9 @@ mts_bucket_new(const MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 	bucket->context =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw bucket",
 							  ALLOCSET_DEFAULT_SIZES);
+	bucket->key_context =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw keys",
+							  ALLOCSET_SMALL_SIZES);
 	mts_unfold_init(&bucket->unfold, layout, NULL, &bucket->arena);
 	bucket->row_batch = bucket->next_batch = new_batch_of_rows(bucket);
 	return bucket;
@@ -580,32 +583,80 @@ convert_key(MtsBucket *bucket, int series, const MtsOutput *output,
 								 &error);
 }
 
-/* Convert the keys of a series; false if that fails. */
+/* Forget the keys of all series. */
+static void
+forget_keys(MtsBucket *bucket)
+{
+	MemoryContextReset(bucket->key_context);
+	bucket->keys_room = 0;
+}
+
+/* Make room for the keys of all series that the batch knows. */
+static void
+reserve_keys(MtsBucket *bucket)
+{
+	const MtsSeriesSet *known = &bucket->batch->known;
+	int old = bucket->keys_room;
+	int n = known->room * bucket->noutputs;
+
+	if (old >= known->n)
+		return;
+	if (old == 0)
+	{
+		bucket->keys = palloc(n * sizeof(Datum));
+		bucket->key_nulls = palloc(n * sizeof(bool));
+		bucket->has_keys = palloc(known->room * sizeof(bool));
+	}
+	else
+	{
+		bucket->keys = repalloc(bucket->keys, n * sizeof(Datum));
+		bucket->key_nulls = repalloc(bucket->key_nulls, n * sizeof(bool));
+		bucket->has_keys =
+			repalloc(bucket->has_keys, known->room * sizeof(bool));
+	}
+	memset(bucket->has_keys + old, false, known->room - old);
+	bucket->keys_room = known->room;
+}
+
+/*
+ * Convert the keys of a series, unless they have been in an earlier bucket;
+ * false if that fails.
+ */
 static bool
 convert_keys(MtsBucket *bucket, int series)
 {
-	int first = series * bucket->noutputs;
+	int known = bucket->batch->series[series].known;
+	int first = known * bucket->noutputs;
 
-	for (int i = 0; i < bucket->noutputs; i++)
+	for (int i = 0; i < bucket->noutputs && !bucket->has_keys[known]; i++)
 		if (!convert_key(bucket, series, &bucket->outputs[i],
 						 &bucket->keys[first + i],
 						 &bucket->key_nulls[first + i]))
 			return false;
+	bucket->has_keys[known] = true;
 	return true;
 }
 
-/* Convert the keys of all series; false if that fails. */
+/* Convert the keys of series from one on; false if that fails. */
 static bool
-convert_series(MtsBucket *bucket)
+convert_series(MtsBucket *bucket, int series)
 {
-	MemoryContext old = MemoryContextSwitchTo(bucket->context);
+	MemoryContext old = MemoryContextSwitchTo(bucket->key_context);
 	bool is_valid = true;
 
-	for (int i = 0; i < bucket->batch->nseries && is_valid; i++)
-		is_valid = convert_keys(bucket, i);
+	reserve_keys(bucket);
+	for (; series < bucket->batch->nseries && is_valid; series++)
+		is_valid = convert_keys(bucket, series);
 	bucket->converting = NULL;
 	MemoryContextSwitchTo(old);
 	return is_valid;
+}
+
+/* Return the first of the keys of a series in the batch. */
+static inline int
+first_key(const MtsBucket *bucket, int series)
+{
+	return bucket->batch->series[series].known * bucket->noutputs;
 }
 
 /*
@@ -617,8 +668,8 @@ mts_bucket_enter_series(MtsBucket *bucket, int series)
 {
 	int noutputs = bucket->noutputs;
 	const MtsOutput *output = bucket->outputs;
-	const Datum *keys = bucket->keys + series * noutputs;
-	const bool *key_nulls = bucket->key_nulls + series * noutputs;
+	const Datum *keys = bucket->keys + first_key(bucket, series);
+	const bool *key_nulls = bucket->key_nulls + first_key(bucket, series);
 
 	bucket->current_series = series;
 	for (int n = 0; n < noutputs; n++, output++)
@@ -646,7 +697,7 @@ append_document(MtsBucket *bucket, const bson_t *document)
 		mts_typo_record(bucket);
 	if (!is_appended)
 		return false;
-	if (batch->nseries == nseries || convert_keys(bucket, nseries))
+	if (batch->nseries == nseries || convert_series(bucket, nseries))
 		return true;
 	mts_batch_remove_last(batch);
 	return false;
@@ -667,7 +718,6 @@ read_documents(MtsBucket *bucket)
 	const bson_t *document = bucket->document;
 	bool is_appended;
 
-	mts_batch_clear(batch);
 	do
 	{
 		error_context_stack = &callback;
@@ -730,7 +780,7 @@ select_points(MtsBucket *bucket, MtsCondition *condition, bool *wanted)
 {
 	const MtsBatch *batch = bucket->batch;
 	const MtsOutput *output = mts_bucket_output(bucket, condition->column);
-	bool holds[MTS_BATCH_SERIES];
+	bool *holds;
 
 	if (output->kind == MTS_OUTPUT_TIME)
 		return false;
@@ -749,16 +799,20 @@ select_points(MtsBucket *bucket, MtsCondition *condition, bool *wanted)
 	}
 	else
 	{
-		int n = output - bucket->outputs;
-
 		if (batch->nseries == 0 ||
 			mts_batch_key(batch, 0, condition->column) == NULL)
 			return false;
-		for (int i = 0; i < batch->nseries; i++, n += bucket->noutputs)
+		holds = palloc(batch->nseries * sizeof(bool));
+		for (int i = 0; i < batch->nseries; i++)
+		{
+			int n = first_key(bucket, i) + (output - bucket->outputs);
+
 			holds[i] = mts_condition_holds(condition, bucket->keys[n],
 										   bucket->key_nulls[n]);
+		}
 		for (int i = 0; i < batch->n; i++)
 			wanted[i] &= holds[batch->series_of[i]];
+		pfree(holds);
 	}
 	return true;
 }
@@ -772,17 +826,19 @@ apply_conditions(MtsBucket *bucket)
 {
 	MtsBatch *batch = bucket->batch;
 	int n = batch->n;
-	bool wanted[MTS_BATCH_ROOM];
+	bool *wanted;
 	bool are_evaluated = true;
 	ListCell *lc;
 
 	/* the columns of documents are a bucket's: groups evaluate conditions */
 	if (bucket->conditions == NIL || bucket->reads_documents)
 		return bucket->conditions == NIL;
+	wanted = palloc(n * sizeof(bool));
 	memset(wanted, true, n * sizeof(bool));
 	foreach (lc, bucket->conditions)
 		are_evaluated &= select_points(bucket, lfirst(lc), wanted);
 	mts_batch_select(batch, wanted);
+	pfree(wanted);
 	bucket->counters->points += n - batch->n;
 	bucket->counters->removed += n - batch->n;
 	return are_evaluated;
@@ -800,13 +856,15 @@ keep_extremes(MtsBucket *bucket)
 {
 	MtsBatch *batch = bucket->batch;
 	int nseries = batch->nkeys > 0 ? batch->nseries : 1;
-	int first[MTS_BATCH_SERIES];
+	int *first;
 	int read = batch->n;
 	int n = 0;
 
-	if (bucket->extreme == MTS_EXTREME_NONE)
+	/* one point of each series comes first */
+	if (bucket->extreme == MTS_EXTREME_NONE || nseries == read)
 		return;
-	memset(first, -1, sizeof(first));
+	first = palloc(nseries * sizeof(int));
+	memset(first, -1, nseries * sizeof(int));
 	for (int i = 0; i < read; i++)
 	{
 		int *found = &first[batch->nkeys > 0 ? batch->series_of[i] : 0];
@@ -822,6 +880,7 @@ keep_extremes(MtsBucket *bucket)
 			first[n++] = first[i];
 	qsort(first, n, sizeof(int), compare_numbers);
 	mts_batch_keep(batch, first, n);
+	pfree(first);
 	bucket->counters->points += read - n;
 }
 
@@ -830,14 +889,10 @@ static bool
 read_batch(MtsBucket *bucket)
 {
 	MtsBatch *batch = bucket->batch;
-	int n = bucket->noutputs * MTS_BATCH_SERIES;
 
-	if (batch->nkeys > 0 && !bucket->keys)
-	{
-		bucket->keys = mts_arena_allocate(&bucket->arena, n * sizeof(Datum));
-		bucket->key_nulls =
-			mts_arena_allocate(&bucket->arena, n * sizeof(bool));
-	}
+	if (mts_batch_forget_series(batch) || bucket->keys_of != batch)
+		forget_keys(bucket);
+	bucket->keys_of = batch;
 	if (bucket->reads_documents)
 	{
 		read_documents(bucket);
@@ -847,7 +902,7 @@ read_batch(MtsBucket *bucket)
 	}
 	else if (!mts_batch_read(batch, &bucket->unfold) ||
 			 !convert_columns(bucket) ||
-			 (batch->nkeys > 0 && !convert_series(bucket)))
+			 (batch->nkeys > 0 && !convert_series(bucket, 0)))
 		return false;
 	return batch->n > 0 || !bucket->reads_documents;
 }

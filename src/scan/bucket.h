@@ -78,6 +78,14 @@ typedef struct MtsBucket
 	void (*inspect)(struct MtsBucket *bucket, const MtsError *error);
 	void *inspector; /* for inspect */
 
+	/* the keys of the series that a batch knows, as Datums */
+	const MtsBatch *keys_of;
+	MemoryContext key_context;
+	int keys_room; /* for series */
+	Datum *keys;   /* by known series and output */
+	bool *key_nulls;
+	bool *has_keys; /* by known series: these have been converted */
+
 	/* the current bucket, until the next one is opened */
 	const MtsCollection *collection; /* that has it */
 	const bson_t *document;
@@ -96,8 +104,6 @@ typedef struct MtsBucket
 	MtsBatch *batch;
 	int next_of_batch; /* the point of the next row */
 	int current_series;
-	Datum *keys; /* of the series, by series and output */
-	bool *key_nulls;
 	int failures; /* of successive buckets to be read at once */
 } MtsBucket;
 

@@ -585,6 +585,90 @@ test_table(const TestTable *table)
 			test_columns(table, TIMES_ONLY));
 }
 
+/* ---- Many series --------------------------------------------------------- */
+
+#define MAX_MANY 3000
+
+/*
+ * Append the series of a second: most follow each other from any on, some are
+ * left out, and some change places with others.
+ */
+static void
+append_many(bson_t *doc, const char *key, int n)
+{
+	int first = random_below(3) > 0 ? 0 : (int) random_below(n);
+	bson_t second;
+
+	bson_append_document_begin(doc, key, -1, &second);
+	for (int i = 0; i < n; i++)
+	{
+		int series = (first + i) % n;
+		char name[16];
+		bson_t point;
+
+		if (random_below(50) == 0)
+			continue;
+		if (random_below(50) == 0)
+			series = (int) random_below(n);
+		snprintf(name, sizeof(name), "s%d", series);
+		bson_append_document_begin(&second, name, -1, &point);
+		append_value(&point, "a", i, true);
+		bson_append_document_end(&second, &point);
+	}
+	bson_append_document_end(doc, &second);
+}
+
+/*
+ * Test buckets of thousands of series, and with more points than there is room
+ * for at first.  Returns how many buckets have these.
+ */
+static int
+test_many_series(const TestTable *table)
+{
+	MtsRange all = {MTS_TIME_MIN, MTS_TIME_MAX};
+	MtsRanges ranges = {1, &all};
+	bool wanted[TABLE_COLUMNS];
+	bool keys[TABLE_COLUMNS] = {0};
+	MtsArena *arena = mts_arena_new(realloc, free);
+	MtsUnfold unfold;
+	MtsBatch batch;
+	int large = 0;
+
+	table_point_columns(table, wanted);
+	for (int i = 0; i < table->layout.ncolumns; i++)
+		keys[i] = table->layout.columns[i].role == MTS_ROLE_SLOT;
+	mts_unfold_init(&unfold, &table->layout, &ranges, arena);
+	mts_batch_init(&batch, &table->layout, wanted, keys, NULL, arena);
+	for (int turn = 0; turn < 40; turn++)
+	{
+		int n = 1 + (int) random_below(MAX_MANY);
+		int read;
+		bson_t doc, minutes, seconds;
+
+		bson_init(&doc);
+		bson_append_date_time(&doc, "ts", -1, START);
+		bson_append_document_begin(&doc, "v", -1, &minutes);
+		bson_append_document_begin(&minutes, "3", -1, &seconds);
+		for (uint32_t second = random_below(4); second < 4; second++)
+			append_many(&seconds, (const char *[]){"0", "1", "2", "3"}[second],
+						n);
+		bson_append_document_end(&minutes, &seconds);
+		bson_append_document_end(&doc, &minutes);
+		if (mts_batch_forget_series(&batch))
+			tap_fault("%d series are forgotten", batch.known.n);
+		if (!is_same(&unfold, &batch, bson_get_data(&doc), doc.len, &read) ||
+			read < 0)
+			tap_fault("a bucket of %d series is read differently", n);
+		large += read > MTS_BATCH_ROOM;
+		bson_destroy(&doc);
+	}
+	if (batch.known.n > MAX_MANY)
+		tap_fault("%d series are known", batch.known.n);
+	tap_claim("buckets of many series are read at once");
+	mts_arena_free(arena);
+	return large;
+}
+
 /* ---- Documents that are points ------------------------------------------ */
 
 #define DOCUMENTS 300
@@ -626,9 +710,9 @@ random_document(bson_t *doc)
 
 /* Tell whether a series has the key of a document, which can be absent. */
 static bool
-has_key(MtsUnfold *unfold, const MtsSeries *series)
+has_key(MtsUnfold *unfold, const MtsBatch *batch, int series)
 {
-	const MtsElement *of_series = &series->keys[0];
+	const MtsElement *of_series = mts_batch_key(batch, series, 1);
 	MtsElement key;
 
 	switch (mts_unfold_value(unfold, NULL, &unfold->layout->columns[1], &key))
@@ -655,7 +739,7 @@ is_same_documents(MtsUnfold *unfold, const MtsBatch *batch, const Row *rows)
 		if (!mts_unfold_start(unfold, rows[i].bytes, rows[i].size) ||
 			mts_unfold_next(unfold, &point) != MTS_POINT ||
 			point.time_is_null || !is_same_point(unfold, batch, i, &point) ||
-			!has_key(unfold, &batch->series[batch->series_of[i]]))
+			!has_key(unfold, batch, batch->series_of[i]))
 			return false;
 	}
 	return true;
@@ -815,6 +899,8 @@ main(void)
 	ok(table_declare(&of_series, &table, &error) && test_table(&table) &&
 		   test_columns(&table, VALUE_KEYS),
 	   "points by series are read at once");
+	ok(test_many_series(&table) > 3,
+	   "some of them have more points than there is room for at first");
 	ok(table_declare(&only_series, &table, &error) && test_table(&table),
 	   "a bucket of series alone is read at once");
 	ok(table_declare(&documents, &table, &error) &&

@@ -12,9 +12,6 @@
 
 #include <string.h>
 
-/* The most bytes of the keys of all series */
-#define KEY_BYTES 65536
-
 /* ---- How a layout is read ----------------------------------------------- */
 
 /* Tell whether a column is the whole value of a point in its container. */
@@ -115,22 +112,6 @@ choose_method(const MtsBatch *batch, const MtsLayout *layout)
 			   : MTS_BATCH_POINTS;
 }
 
-/* Make the memory of series. */
-static void
-make_series(MtsBatch *batch)
-{
-	const MtsArena *arena = batch->arena;
-
-	batch->series =
-		mts_arena_allocate(arena, MTS_BATCH_SERIES * sizeof(MtsSeries));
-	batch->series_of = mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(int));
-	batch->old_words =
-		mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(int64_t));
-	batch->old_missing =
-		mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(bool));
-	batch->key_bytes = mts_arena_allocate(arena, KEY_BYTES);
-}
-
 /* List the columns that are read; false if there are too many keys. */
 static bool
 init_columns(MtsBatch *batch, const MtsLayout *layout, const bool *words,
@@ -180,7 +161,28 @@ cover_containers(MtsBatch *batch, const MtsLayout *layout,
 	batch->ncolumns = batch->nwords = layout->ncontainers;
 }
 
-/* Make the memory of points. */
+/* Make room for points. */
+static void
+make_room(MtsBatch *batch, int room)
+{
+	const MtsArena *arena = batch->arena;
+
+	batch->room = room;
+	batch->times = mts_arena_allocate(arena, room * sizeof(MtsTime));
+	batch->numbers = mts_arena_allocate(arena, 3 * room * sizeof(int64_t));
+	batch->old_missing = mts_arena_allocate(arena, room * sizeof(bool));
+	for (int i = 0; i < batch->nwords; i++)
+		mts_words_init(&batch->words[batch->columns[i]], room, arena);
+	if (batch->nkeys == 0)
+		return;
+	batch->series = mts_arena_allocate(arena, room * sizeof(MtsSeries));
+	batch->series_of = mts_arena_allocate(arena, room * sizeof(int));
+	batch->old_places = mts_arena_allocate(arena, room * sizeof(int));
+	batch->new_places = mts_arena_allocate(arena, room * sizeof(int));
+	batch->old_words = mts_arena_allocate(arena, room * sizeof(int64_t));
+}
+
+/* Make the memory of points, series and models. */
 static void
 make_memory(MtsBatch *batch)
 {
@@ -188,20 +190,15 @@ make_memory(MtsBatch *batch)
 	bool is_holder = batch->method == MTS_BATCH_HOLDERS;
 
 	if (batch->nkeys > 0)
-		make_series(batch);
+		mts_series_set_init(&batch->known, batch->nkeys, arena);
 	batch->nmodels = is_holder ? 1 : MTS_BATCH_MODELS;
 	batch->models =
 		mts_arena_allocate(arena, batch->nmodels * sizeof(MtsModel));
 	for (int i = 0; i < batch->nmodels; i++)
 		mts_model_init(&batch->models[i], batch->ncolumns, arena);
-	batch->times = mts_arena_allocate(arena, MTS_BATCH_ROOM * sizeof(MtsTime));
-	batch->numbers =
-		mts_arena_allocate(arena, 3 * MTS_BATCH_ROOM * sizeof(int64_t));
 	batch->point = mts_arena_allocate(arena, (batch->layout->ncontainers + 1) *
 												 sizeof(MtsElement));
-	for (int i = 0; i < batch->nwords; i++)
-		mts_words_init(&batch->words[batch->columns[i]], MTS_BATCH_ROOM,
-					   arena);
+	make_room(batch, MTS_BATCH_ROOM);
 }
 
 /*
@@ -258,78 +255,48 @@ mts_batch_clear(MtsBatch *batch)
 {
 	if (!batch->times)
 		make_memory(batch);
+	for (int i = 0; i < batch->nseries; i++)
+		batch->known.series[batch->series[i].known].place = -1;
 	batch->n = batch->nseries = 0;
-	batch->nkey_bytes = 0;
+	batch->lacks_room = false;
 	for (int i = 0; i < batch->nwords; i++)
 		mts_words_clear(&batch->words[batch->columns[i]]);
-	/* its points' series are gone */
-	if (batch->method == MTS_BATCH_HOLDERS)
-		mts_model_forget(batch->models);
 }
 
 /* ---- Series ------------------------------------------------------------- */
 
-/* Tell whether a point has the keys of a series. */
-static bool
-is_in_series(const MtsSeries *series, const MtsElement *keys, int nkeys)
-{
-	for (int i = 0; i < nkeys; i++)
-	{
-		const MtsElement *a = &series->keys[i];
-		const MtsElement *b = &keys[i];
-
-		if (a->type != b->type || a->size != b->size ||
-			memcmp(a->value, b->value, a->size) != 0)
-			return false;
-	}
-	return true;
-}
-
-/* Begin a series; false if there are too many, or their keys are too long. */
-static bool
-begin_series(MtsBatch *batch, const MtsElement *keys)
-{
-	MtsSeries *series = &batch->series[batch->nseries];
-
-	if (batch->nseries == MTS_BATCH_SERIES)
-		return false;
-	memset(series, 0, sizeof(*series));
-	for (int i = 0; i < batch->nkeys; i++)
-	{
-		MtsElement *key = &series->keys[i];
-		uint8_t *copy = batch->key_bytes + batch->nkey_bytes;
-
-		/* elements can go before the batch; a slot's key ends with a NUL */
-		*key = keys[i];
-		if (key->size >= KEY_BYTES - batch->nkey_bytes)
-			return false;
-		key->value = memcpy(copy, key->value, key->size);
-		copy[key->size] = '\0';
-		batch->nkey_bytes += key->size + 1;
-	}
-	batch->nseries++;
-	return true;
-}
-
 /*
- * Find the series of a point, or begin one; -1 if there are too many.  Most
- * often the series come in the same order again.
+ * mts_batch_forget_series
+ *		Remove all points, and forget the series if too many are known; true if
+ *		so.
+ *
+ * Their numbers are those of other series then.
  */
-static int
-find_series(MtsBatch *batch, int point, const MtsElement *keys)
+bool
+mts_batch_forget_series(MtsBatch *batch)
 {
-	int before = point > 0 ? batch->series_of[point - 1] : 0;
-	int i = point > 0 ? batch->series[before].next : 0;
+	mts_batch_clear(batch);
+	if (batch->nkeys == 0 || !mts_series_set_is_large(&batch->known))
+		return false;
+	mts_series_set_clear(&batch->known);
+	for (int i = 0; i < batch->nmodels; i++)
+		mts_model_forget(&batch->models[i]);
+	return true;
+}
 
-	if (i == batch->nseries ||
-		!is_in_series(&batch->series[i], keys, batch->nkeys))
-		for (i = 0; i < batch->nseries; i++)
-			if (is_in_series(&batch->series[i], keys, batch->nkeys))
-				break;
-	if (i == batch->nseries && !begin_series(batch, keys))
-		return -1;
-	batch->series[before].next = i;
-	return i;
+/* Count a point of a known series. */
+static inline void
+count_in_series(MtsBatch *batch, int point, int known)
+{
+	int *place = &batch->known.series[known].place;
+
+	if (*place < 0)
+	{
+		*place = batch->nseries++;
+		batch->series[*place] = (MtsSeries){.known = known};
+	}
+	batch->series[*place].n++;
+	batch->series_of[point] = *place;
 }
 
 /* mts_batch_key: find the key of a series in a column; NULL without one. */
@@ -338,7 +305,9 @@ mts_batch_key(const MtsBatch *batch, int series, int column)
 {
 	for (int i = 0; i < batch->nkeys; i++)
 		if (batch->columns[batch->keys[i]] == column)
-			return &batch->series[series].keys[i];
+			return mts_series_set_keys(&batch->known,
+									   batch->series[series].known) +
+				   i;
 	return NULL;
 }
 
@@ -378,21 +347,19 @@ find_values(const MtsBatch *batch, MtsUnfold *unfold, const MtsPoint *point,
 	return true;
 }
 
-/* Find the series of a model's points in an element that is like it. */
+/*
+ * Find the series of a model's points in an element that is like it; false if
+ * the keys of one are too long.
+ */
 static bool
-append_series(MtsBatch *batch, MtsModel *model, const uint8_t *element)
+find_series(MtsBatch *batch, MtsModel *model, const uint8_t *element)
 {
 	if (model->has_series)
-	{
-		memcpy(batch->series_of + batch->n, model->series,
-			   model->npoints * sizeof(int));
 		return true;
-	}
 	for (int i = 0; i < model->npoints; i++)
 	{
 		const MtsElement *values = mts_model_point(model, i);
 		MtsElement keys[MTS_BATCH_KEYS];
-		int series;
 
 		for (int k = 0; k < batch->nkeys; k++)
 		{
@@ -400,10 +367,9 @@ append_series(MtsBatch *batch, MtsModel *model, const uint8_t *element)
 			if (!keys[k].value)
 				keys[k].value = (const uint8_t *) "";
 		}
-		series = find_series(batch, batch->n + i, keys);
-		if (series < 0)
+		model->series[i] = mts_series_set_find(&batch->known, keys);
+		if (model->series[i] < 0)
 			return false;
-		batch->series_of[batch->n + i] = model->series[i] = series;
 	}
 	/* the keys of slots are in the outline */
 	model->has_series = batch->keys_are_slots;
@@ -452,18 +418,21 @@ append_like(MtsBatch *batch, MtsModel *model, const uint8_t *element,
 	int n = batch->n;
 	int end = n + model->npoints;
 
-	if (end > MTS_BATCH_ROOM)
+	if (end > batch->room)
+	{
+		batch->lacks_room = true;
 		return false;
+	}
 	for (int i = 0; i < batch->nwords; i++)
 		if (!append_column(&batch->words[batch->columns[i]], model, i,
 						   element - model->base, n))
 			return false;
-	if (batch->nkeys > 0 && !append_series(batch, model, element))
+	if (batch->nkeys > 0 && !find_series(batch, model, element))
 		return false;
 	for (int i = n; i < end; i++)
 		batch->times[i] = time;
 	for (int i = n; i < end && batch->nkeys > 0; i++)
-		batch->series[batch->series_of[i]].n++;
+		count_in_series(batch, i, model->series[i - n]);
 	batch->n = end;
 	return true;
 }
@@ -597,15 +566,20 @@ learn_holder(MtsBatch *batch, MtsUnfold *unfold, const MtsElement *holder,
 
 	while ((result = mts_walk_next_in_level(walk, batch->point)) == MTS_POINT)
 	{
-		if (model->npoints == MTS_BATCH_ROOM)
+		if (model->npoints == batch->room)
+		{
+			batch->lacks_room = true;
 			return false;
+		}
 		/* the level of the last point is left later */
 		mts_walk_slots(walk, point.slots);
 		if (!find_values(batch, unfold, &point, mts_model_add_point(model)))
 			return false;
 	}
+	if (result != MTS_DONE)
+		return false;
 	mts_model_learn(model, holder, true);
-	return result == MTS_DONE;
+	return true;
 }
 
 /*
@@ -711,7 +685,7 @@ unite(const int64_t *a, int na, const int64_t *b, int nb, int64_t *numbers)
 static bool
 join_words(MtsBatch *batch, int *n)
 {
-	int64_t *both = batch->numbers + MTS_BATCH_ROOM;
+	int64_t *both = batch->numbers + batch->room;
 
 	*n = 0;
 	for (int i = 0; i < batch->nwords; i++)
@@ -726,7 +700,8 @@ join_words(MtsBatch *batch, int *n)
 		if (!mts_words_ascend(words, batch->n))
 			return false;
 		*n = unite(batch->numbers, *n, numbers, nwords, both);
-		if (*n > MTS_BATCH_ROOM - batch->n)
+		batch->lacks_room = *n > batch->room - batch->n;
+		if (batch->lacks_room)
 			return false;
 		memcpy(batch->numbers, both, *n * sizeof(int64_t));
 	}
@@ -823,7 +798,7 @@ read_container(const MtsUnfold *unfold, int container, int npoints,
 			   MtsWords *words)
 {
 	const MtsWalk *walk = &unfold->walks[container];
-	const MtsWordKeys keys = {.limit = MTS_BATCH_ROOM};
+	const MtsWordKeys keys = {.limit = MTS_BATCH_MAX_ROOM};
 
 	if (walk->depth == 0)
 	{
@@ -844,6 +819,9 @@ read_container(const MtsUnfold *unfold, int container, int npoints,
 			n = words->n > 0 ? (int) words->numbers[words->n - 1] + 1 : 0;
 			/* the elements of an array are counted */
 			if (holder->type == BSON_TYPE_ARRAY && n > words->n)
+				return false;
+			words->lacks_room = n > words->room;
+			if (words->lacks_room)
 				return false;
 			mts_words_spread(words, 0, NULL, n);
 		}
@@ -982,8 +960,8 @@ void
 mts_batch_remove_last(MtsBatch *batch)
 {
 	batch->n--;
-	if (batch->nkeys > 0 && --batch->series[batch->series_of[batch->n]].n == 0)
-		batch->nseries--;
+	if (batch->nkeys > 0)
+		batch->series[batch->series_of[batch->n]].n--;
 	for (int i = 0; i < batch->nwords; i++)
 		batch->words[batch->columns[i]].n = batch->n;
 }
@@ -1061,7 +1039,7 @@ mts_batch_keep(MtsBatch *batch, const int *points, int n)
 static void
 trim(MtsBatch *batch, const MtsUnfold *unfold)
 {
-	bool wanted[MTS_BATCH_ROOM];
+	bool *wanted = batch->old_missing;
 
 	if (mts_ranges_cover(unfold->ranges, unfold->earliest, unfold->latest + 1))
 		return;
@@ -1070,16 +1048,9 @@ trim(MtsBatch *batch, const MtsUnfold *unfold)
 	mts_batch_select(batch, wanted);
 }
 
-/*
- * mts_batch_read
- *		Read the wanted points of an unfolding that begins with its bucket.
- *
- * False if it has values of another type, more than MTS_BATCH_ROOM points, too
- * many series, or anything that is invalid.  The caller begins the unfolding
- * again then.
- */
-bool
-mts_batch_read(MtsBatch *batch, MtsUnfold *unfold)
+/* Read the wanted points, if there is room for them. */
+static bool
+read_points(MtsBatch *batch, MtsUnfold *unfold)
 {
 	bool is_read = false;
 
@@ -1106,6 +1077,40 @@ mts_batch_read(MtsBatch *batch, MtsUnfold *unfold)
 	return is_read;
 }
 
+/* Tell whether points were not read since there is no room for them. */
+static bool
+lacks_room(const MtsBatch *batch)
+{
+	for (int i = 0; i < batch->nwords; i++)
+		if (batch->words[batch->columns[i]].lacks_room)
+			return true;
+	return batch->lacks_room;
+}
+
+/*
+ * mts_batch_read
+ *		Read the wanted points of an unfolding that begins with its bucket.
+ *
+ * False if it has values of another type, more than MTS_BATCH_MAX_ROOM points,
+ * keys that are too long, or anything that is invalid.  The caller begins the
+ * unfolding again then.
+ */
+bool
+mts_batch_read(MtsBatch *batch, MtsUnfold *unfold)
+{
+	while (!read_points(batch, unfold))
+	{
+		if (!lacks_room(batch) || batch->room == MTS_BATCH_MAX_ROOM)
+			return false;
+		mts_batch_clear(batch);
+		make_room(batch, 2 * batch->room);
+		if (!mts_unfold_start(unfold, unfold->document.value,
+							  unfold->document.size))
+			return false;
+	}
+	return true;
+}
+
 /*
  * mts_batch_sort
  *		Sort the points of a batch by their series.
@@ -1115,8 +1120,8 @@ mts_batch_read(MtsBatch *batch, MtsUnfold *unfold)
 void
 mts_batch_sort(MtsBatch *batch)
 {
-	int to[MTS_BATCH_SERIES];
-	int order[MTS_BATCH_ROOM]; /* by point: where it was */
+	int *to = batch->new_places;
+	int *order = batch->old_places;
 	int64_t *words = batch->old_words;
 	bool *missing = batch->old_missing;
 

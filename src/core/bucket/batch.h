@@ -6,14 +6,15 @@
 #define MTS_BATCH_H
 
 #include "core/bucket/model.h"
+#include "core/bucket/series_set.h"
 #include "core/bucket/unfold.h"
 #include "core/bucket/words.h"
 
-/* The most points of a batch */
+/* The points that a batch has room for at first, and at most */
 #define MTS_BATCH_ROOM 4096
+#define MTS_BATCH_MAX_ROOM 262144
 
-/* The most series of a batch, and keys of a series */
-#define MTS_BATCH_SERIES 256
+/* The most keys of a series */
 #define MTS_BATCH_KEYS 8
 
 /* The outlines of elements that are known at a time */
@@ -29,21 +30,19 @@ typedef enum MtsBatchMethod
 	MTS_BATCH_POINTS     /* any points, which are unfolded */
 } MtsBatchMethod;
 
-/*
- * Points of a batch that have the same keys: values of columns, or texts of
- * slots' keys, whose type is 0
- */
+/* Points of a batch that have the same keys */
 typedef struct MtsSeries
 {
-	MtsElement keys[MTS_BATCH_KEYS];
-	int n;    /* points */
-	int next; /* the series of the point that followed its last one */
+	int known; /* the number of the series in the set */
+	int n;     /* points, perhaps none */
 } MtsSeries;
 
 typedef struct MtsBatch
 {
 	MtsBatchMethod method;
 	int n;           /* points, in the order in which they are stored */
+	int room;        /* for points */
+	bool lacks_room; /* more points could be read at once */
 	MtsTime *times;  /* of the points */
 	MtsWords *words; /* by column: the values of the points; without room
 					  * if the column is not wanted */
@@ -70,12 +69,15 @@ typedef struct MtsBatch
 	int nkeys;
 	int keys[MTS_BATCH_KEYS]; /* which of the columns that are read */
 	bool keys_are_slots;      /* those of the innermost slots */
+	MtsSeriesSet known;       /* the series of all batches */
 	int nseries;
-	MtsSeries *series;
-	int *series_of; /* by point, as it was read */
-	uint8_t *key_bytes;
-	size_t nkey_bytes;
-	int64_t *old_words; /* room to sort by series */
+	MtsSeries *series; /* in the order of their first points */
+	int *series_of;    /* by point, as it was read */
+
+	/* room to sort and to select points */
+	int *old_places;
+	int *new_places;
+	int64_t *old_words;
 	bool *old_missing;
 } MtsBatch;
 
@@ -84,6 +86,7 @@ extern bool mts_batch_init(MtsBatch *batch, const MtsLayout *layout,
 						   const uint32_t *types, const MtsArena *arena);
 extern bool mts_batch_read(MtsBatch *batch, MtsUnfold *unfold);
 extern void mts_batch_clear(MtsBatch *batch);
+extern bool mts_batch_forget_series(MtsBatch *batch);
 extern bool mts_batch_append(MtsBatch *batch, MtsUnfold *unfold,
 							 const uint8_t *document, size_t size);
 extern void mts_batch_remove_last(MtsBatch *batch);

@@ -484,8 +484,10 @@ read_images(MtsStream *stream, MtsWords *words)
 	{
 		bool is_single = mts_simple8b_open_single(&block, stream->at);
 
-		if ((!is_single && !mts_simple8b_open(&block, stream->at)) ||
-			block.left > room)
+		if (!is_single && !mts_simple8b_open(&block, stream->at))
+			return false;
+		words->lacks_room = block.left > room;
+		if (words->lacks_room)
 			return false;
 		room -= block.left;
 		/*
@@ -548,7 +550,8 @@ append_run(MtsStream *stream, MtsWords *words)
 static bool
 append_literal(const MtsElement *literal, MtsWords *words)
 {
-	if (words->n == words->room ||
+	words->lacks_room = words->n == words->room;
+	if (words->lacks_room ||
 		(words->type != 0 && literal->type != words->type &&
 		 literal->type != BSON_TYPE_NULL))
 		return false;

@@ -28,6 +28,7 @@ mts_words_clear(MtsWords *words)
 	words->n = 0;
 	words->type = 0;
 	words->has_missing = false;
+	words->lacks_room = false;
 }
 
 /* ---- Numbers of several types ------------------------------------------- */
@@ -284,7 +285,8 @@ mts_words_read(MtsWords *words, const MtsElement *holder,
 		uint8_t type = *at;
 		int size = value_size(words, &cursor, at);
 
-		if (size < 0 || n == words->room)
+		words->lacks_room = n == words->room;
+		if (size < 0 || words->lacks_room)
 			return false;
 		at = read_head(at, cursor.end, keys, words, &words->numbers[n]);
 		if (!at || cursor.end - at < size)

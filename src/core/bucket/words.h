@@ -19,6 +19,7 @@ typedef struct MtsWords
 	bool numbers_only; /* values that are not words are missing, too */
 	uint8_t type;      /* double, int32, int64 or date; 0 if all are missing */
 	bool has_missing;
+	bool lacks_room; /* for more values */
 	int64_t
 		*words; /* integers or the bits of doubles; unspecified if missing */
 	bool *missing;
