@@ -33,6 +33,15 @@ struct MtsAnswers
 	bool is_possible[MTS_NWAYS];     /* a way, for this aggregation */
 	MtsPreaggregates *preaggregates; /* NULL if that way is not possible */
 	ExprState *series_filter;        /* conditions on series of points */
+	bool groups_are_of_series;       /* the keys of a series decide its group,
+									  * and there are no conditions */
+
+	/* if so, by known series of a bucket's batches: the group; or NULL */
+	NullableDatum **by_series;
+	int nseries;
+	const MtsBucket *series_bucket;
+	int keys_version;   /* of that bucket */
+	int groups_version; /* of the groups */
 
 	bool can_begin_again; /* no group has been emitted */
 	int nheaders;         /* that have been read, at most SAMPLE */
@@ -352,6 +361,34 @@ find_others(const MtsAggSpec *spec, List *private, List *clauses)
 }
 
 /*
+ * Tell whether the keys of a series decide its group, and no condition is
+ * evaluated.
+ */
+static bool
+are_groups_of_series(const MtsAnswers *answers, const bool *is_key)
+{
+	const MtsAggSpec *spec = answers->spec;
+	Bitmapset *columns = NULL;
+	int i = -1;
+
+	if (spec->step_exprs != NIL || spec->bucket_filter ||
+		answers->series_filter)
+		return false;
+	for (int n = 0; n < spec->naggregates; n++)
+		if (spec->aggregates[n].bucket_filter)
+			return false;
+	pull_varattnos((Node *) spec->key_exprs, spec->varno, &columns);
+	while ((i = bms_next_member(columns, i)) >= 0)
+	{
+		int attnum = i + FirstLowInvalidHeapAttributeNumber;
+
+		if (attnum <= 0 || !is_key[attnum - 1])
+			return false;
+	}
+	return true;
+}
+
+/*
  * Prepare to read the points of a bucket by series.  The arguments of
  * aggregates and the columns of conditions on words are their values, and all
  * other columns of points, or of documents that are rows, their keys.
@@ -388,10 +425,12 @@ init_series(MtsAnswers *answers, const Bitmapset *others)
 			 bms_is_member(column + 1 - FirstLowInvalidHeapAttributeNumber,
 						   others));
 	}
-	return mts_bucket_read_series(bucket, is_value, is_key) &&
+	answers->groups_are_of_series = are_groups_of_series(answers, is_key);
+	return mts_bucket_read_series(bucket, is_value, is_key,
+								  answers->groups_are_of_series) &&
 		   (!input->deferred_scan ||
 			mts_bucket_read_series(input->deferred_scan->bucket, is_value,
-								   is_key));
+								   is_key, answers->groups_are_of_series));
 }
 
 static bool
@@ -452,6 +491,74 @@ aggregate_run(MtsAnswers *answers, const MtsBatch *batch, int from, int end)
 	return to;
 }
 
+/* Make room for the groups of all series that a batch knows. */
+static void
+reserve_series(MtsAnswers *answers, const MtsBatch *batch)
+{
+	const MtsBucket *bucket = answers->input->bucket;
+	int n = batch->known.room;
+
+	if (answers->series_bucket != bucket ||
+		answers->keys_version != bucket->keys_version ||
+		answers->groups_version != answers->groups->version)
+	{
+		answers->series_bucket = bucket;
+		answers->keys_version = bucket->keys_version;
+		answers->groups_version = answers->groups->version;
+		memset(answers->by_series, 0,
+			   answers->nseries * sizeof(NullableDatum *));
+	}
+	if (answers->nseries >= n)
+		return;
+	answers->by_series =
+		repalloc(answers->by_series, n * sizeof(NullableDatum *));
+	memset(answers->by_series + answers->nseries, 0,
+		   (n - answers->nseries) * sizeof(NullableDatum *));
+	answers->nseries = n;
+}
+
+/* Aggregate points of a series, or of a bucket without. */
+static void
+aggregate_series(MtsAnswers *answers, const MtsBatch *batch, int from, int end)
+{
+	while (from < end)
+	{
+		mts_bucket_fill_row(answers->input->bucket, batch->times[from],
+							answers->row);
+		ExecStoreVirtualTuple(answers->row);
+		from = aggregate_run(answers, batch, from, end);
+		ExecClearTuple(answers->row);
+	}
+}
+
+/* Aggregate points of a series whose group may be known. */
+static void
+aggregate_known(MtsAnswers *answers, const MtsBatch *batch, int series,
+				int from, int end)
+{
+	MtsBucket *bucket = answers->input->bucket;
+	MtsGroups *groups = answers->groups;
+	NullableDatum **group = NULL;
+
+	if (answers->groups_are_of_series)
+		group = &answers->by_series[batch->series[series].known];
+	if (group && *group)
+	{
+		groups->group = *group;
+		for (int i = 0; i < answers->spec->naggregates; i++)
+			advance_by_batch(answers, i, from, end);
+		return;
+	}
+	/* all columns of documents are those of buckets */
+	if (bucket->reads_documents)
+		mts_agg_group_begin_bucket(groups, bucket->unfold.earliest,
+								   bucket->unfold.latest);
+	mts_bucket_enter_series(bucket, series);
+	aggregate_series(answers, batch, from, end);
+	if (group)
+		*group = groups->group;
+}
+
 /*
  * Aggregate the points of a batch.  In a batch of documents, each was a
  * bucket; the caller counts one of them as answered.
@@ -460,29 +567,22 @@ static void
 aggregate_batch(MtsAnswers *answers, const MtsBatch *batch)
 {
 	MtsBucket *bucket = answers->input->bucket;
-	int end = batch->nkeys > 0 ? 0 : batch->n;
-	int series = 0;
-	int to;
+	int end = 0;
 
 	mts_agg_group_begin_bucket(answers->groups, bucket->unfold.earliest,
 							   bucket->unfold.latest);
-	for (int from = 0; from < batch->n; from = to)
+	if (answers->groups_are_of_series)
+		reserve_series(answers, batch);
+	if (batch->nkeys == 0)
+		aggregate_series(answers, batch, 0, batch->n);
+	for (int i = 0; i < batch->nseries; i++)
 	{
+		int from = end;
+
 		/* a series can have lost all of its points */
-		while (from == end)
-		{
-			/* all columns of documents are those of buckets */
-			if (bucket->reads_documents)
-				mts_agg_group_begin_bucket(answers->groups,
-										   bucket->unfold.earliest,
-										   bucket->unfold.latest);
-			mts_bucket_enter_series(bucket, series);
-			end += batch->series[series++].n;
-		}
-		mts_bucket_fill_row(bucket, batch->times[from], answers->row);
-		ExecStoreVirtualTuple(answers->row);
-		to = aggregate_run(answers, batch, from, end);
-		ExecClearTuple(answers->row);
+		end += batch->series[i].n;
+		if (end > from)
+			aggregate_known(answers, batch, i, from, end);
 	}
 	bucket->counters->points += batch->n;
 	if (bucket->reads_documents)
@@ -595,6 +695,7 @@ mts_agg_answer_new(const MtsAggSpec *spec, List *private, MtsAggInput *input,
 	answers->groups = groups;
 	answers->econtext = econtext;
 	answers->row = econtext->ecxt_scantuple;
+	answers->by_series = palloc(sizeof(NullableDatum *));
 	for (int i = 0; i < MTS_NWAYS; i++)
 		answers->is_possible[i] =
 			!ways[i].prepare || ways[i].prepare(answers, private);

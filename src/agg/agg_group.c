@@ -62,6 +62,7 @@ void
 mts_agg_group_clear(MtsGroups *groups)
 {
 	mts_group_table_clear(groups->table);
+	groups->version++;
 	groups->group = NULL;
 	groups->is_of_bucket = false;
 	if (groups->stretch)

@@ -26,6 +26,8 @@ typedef struct MtsGroups
 	bool is_filtered_out;
 	bool *excludes; /* by aggregate: its bucket_filter fails */
 
+	int version; /* changes when the groups are removed */
+
 	/* the current group */
 	NullableDatum *group; /* NULL before the first */
 	bool is_of_bucket;    /* it is one of this bucket */

@@ -231,12 +231,13 @@ types_of(Oid typid)
  *		and sorted by series; false if that is not possible.
  *
  * is_value are the columns that are read as words, and is_key those that tell
- * series apart.  Rows of such batches must not be asked for.  Call this before
+ * series apart.  remembers_series tells that a series takes the caller long
+ * when it is new, and not in later batches.  Rows of such batches must not be asked for.  Call this before
  * the first bucket, in the memory context of the bucket.
  */
 bool
 mts_bucket_read_series(MtsBucket *bucket, const bool *is_value,
-					   const bool *is_key)
+					   const bool *is_key, bool remembers_series)
 {
 	const MtsTable *table = bucket->table;
 	const MtsLayout *layout = &table->layout;
@@ -253,6 +254,7 @@ mts_bucket_read_series(MtsBucket *bucket, const bool *is_value,
 		return false;
 	bucket->next_batch = bucket->series_batch;
 	bucket->reads_documents = is_flat;
+	bucket->remembers_series = remembers_series;
 	bucket->series_batch->needs_time =
 		mts_bucket_output(bucket, layout->time_column) != NULL;
 	return true;
@@ -589,6 +591,7 @@ forget_keys(MtsBucket *bucket)
 {
 	MemoryContextReset(bucket->key_context);
 	bucket->keys_room = 0;
+	bucket->keys_version++;
 }
 
 /* Make room for the keys of all series that the batch knows. */
@@ -884,15 +887,22 @@ keep_extremes(MtsBucket *bucket)
 	bucket->counters->points += read - n;
 }
 
+/* Forget series and their keys, if the batch knows many or is another one. */
+static void
+forget_many_series(MtsBucket *bucket)
+{
+	if (mts_batch_forget_series(bucket->batch) ||
+		bucket->keys_of != bucket->batch)
+		forget_keys(bucket);
+	bucket->keys_of = bucket->batch;
+}
+
 /* Read all points as Datums; false if they must be unfolded. */
 static bool
 read_batch(MtsBucket *bucket)
 {
 	MtsBatch *batch = bucket->batch;
 
-	if (mts_batch_forget_series(batch) || bucket->keys_of != batch)
-		forget_keys(bucket);
-	bucket->keys_of = batch;
 	if (bucket->reads_documents)
 	{
 		read_documents(bucket);
@@ -909,14 +919,18 @@ read_batch(MtsBucket *bucket)
 
 /*
  * Tell whether a batch was worth its reading, before conditions are applied.
- * Points that are of another series each are not.
+ * Points that are of another series each are not, if the series are new.
  */
 static bool
-is_worthwhile(const MtsBucket *bucket)
+is_worthwhile(const MtsBucket *bucket, int nknown)
 {
+	const MtsBatch *batch = bucket->batch;
+	int nseries =
+		bucket->remembers_series ? batch->known.n - nknown : batch->nseries;
+
 	return bucket->points == MTS_POINTS_IN_BATCH &&
-		   (bucket->batch != bucket->series_batch ||
-			bucket->batch->n >= LEAST_POINTS * bucket->batch->nseries);
+		   (batch != bucket->series_batch ||
+			batch->n >= LEAST_POINTS * nseries);
 }
 
 /*
@@ -926,21 +940,27 @@ is_worthwhile(const MtsBucket *bucket)
 static void
 choose_reader(MtsBucket *bucket)
 {
+	int nknown;
+
 	bucket->points = MTS_POINTS_UNFOLDED;
 	bucket->batch = bucket->next_batch;
 	bucket->next_of_batch = 0;
 	bucket->current_series = -1;
 	if (bucket->batch)
 	{
+		forget_many_series(bucket);
+		nknown = bucket->batch->known.n;
 		if (read_batch(bucket))
 			bucket->points = MTS_POINTS_IN_BATCH;
 		else
 			(void) start_unfolding(bucket, bucket->document);
-		bucket->failures = is_worthwhile(bucket) ? 0 : bucket->failures + 1;
+		bucket->failures =
+			is_worthwhile(bucket, nknown) ? 0 : bucket->failures + 1;
 	}
 	if (bucket->points == MTS_POINTS_IN_BATCH)
 	{
-		if (apply_conditions(bucket))
+		bucket->is_checked = apply_conditions(bucket);
+		if (bucket->is_checked)
 			keep_extremes(bucket);
 		if (bucket->batch == bucket->series_batch)
 			mts_batch_sort(bucket->batch);
@@ -1010,6 +1030,16 @@ next_of_batch(MtsBucket *bucket, TupleTableSlot *slot)
 		slot->tts_isnull[output->column] = missing && missing[i];
 	}
 	return true;
+}
+
+/*
+ * mts_bucket_read_batch
+ *		Read all points of the bucket at once; NULL if rows must be asked for.
+ */
+const MtsBatch *
+mts_bucket_read_batch(MtsBucket *bucket)
+{
+	return reads_columns(bucket) ? bucket->batch : NULL;
 }
 
 /*

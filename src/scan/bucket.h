@@ -67,6 +67,7 @@ typedef struct MtsBucket
 	MtsBatch *next_batch;   /* which of these reads the next buckets; NULL if
 							 * points are unfolded */
 	bool reads_documents;   /* series are of documents, which follow a row */
+	bool remembers_series;  /* only new series take the aggregation long */
 	List *conditions;       /* of points that are read by columns */
 	MtsExtreme extreme;     /* which point of each series is wanted, if their
 							 * keys are the bucket's or those of slots */
@@ -81,7 +82,8 @@ typedef struct MtsBucket
 	/* the keys of the series that a batch knows, as Datums */
 	const MtsBatch *keys_of;
 	MemoryContext key_context;
-	int keys_room; /* for series */
+	int keys_version; /* changes when the series are numbered anew */
+	int keys_room;    /* for series */
 	Datum *keys;   /* by known series and output */
 	bool *key_nulls;
 	bool *has_keys; /* by known series: these have been converted */
@@ -102,6 +104,7 @@ typedef struct MtsBucket
 	/* all of its points, if they are read at once; words are Datums */
 	MtsPointsState points;
 	MtsBatch *batch;
+	bool is_checked; /* all its points fulfil the conditions */
 	int next_of_batch; /* the point of the next row */
 	int current_series;
 	int failures; /* of successive buckets to be read at once */
@@ -112,6 +115,7 @@ extern MtsBucket *mts_bucket_new(const MtsTable *table, const bool *needed,
 								 MemoryContext row_context);
 extern bool mts_bucket_open(MtsBucket *bucket, MtsBucketSource *source,
 							const bson_t *document);
+extern const MtsBatch *mts_bucket_read_batch(MtsBucket *bucket);
 extern bool mts_bucket_take_batch(MtsBucket *bucket);
 extern bool mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot);
 extern bool mts_bucket_fill_row(const MtsBucket *bucket, MtsTime t,
@@ -120,7 +124,7 @@ extern void mts_bucket_keep_extreme(MtsBucket *bucket, bool is_last);
 extern bool mts_bucket_takes_words(const MtsTable *table, int column);
 extern bool mts_bucket_takes_key(const MtsTable *table, int column);
 extern bool mts_bucket_read_series(MtsBucket *bucket, const bool *is_value,
-								   const bool *is_key);
+								   const bool *is_key, bool remembers_series);
 extern const MtsBatch *mts_bucket_series(MtsBucket *bucket);
 extern void mts_bucket_enter_series(MtsBucket *bucket, int series);
 extern const Datum *mts_bucket_batch_column(const MtsBucket *bucket,
@@ -144,6 +148,14 @@ mts_bucket_comes_first(MtsExtreme extreme, MtsTime t, MtsTime other)
 		default:
 			return false;
 	}
+}
+
+/* Skip the next point of the batch, which is read without its row. */
+static inline void
+mts_bucket_skip_row(MtsBucket *bucket)
+{
+	bucket->next_of_batch++;
+	bucket->counters->points++;
 }
 
 /* The collection of a bucket of a rolling set; otherwise NULL */

@@ -5,9 +5,12 @@
  * Where series are keys in the buckets, no index finds them, and a series may
  * be in old buckets only.  So all buckets are read, in any order, but only the
  * row of a series with the least or the greatest time is kept.  Conditions are
- * checked for each row that would be kept, and again by the executor.  If a
- * batch of points is checked at once, it is reduced to such rows before they
- * are made (bucket.c).
+ * checked for each row that would be kept, and again by the executor.
+ *
+ * If a batch of points is checked at once, it is reduced to such points
+ * (bucket.c), and no rows are made of them: their values replace those that
+ * are kept of their series.  A row is made of a point whose series has none
+ * yet.
  *
  * Rows are returned when all have been read, or when those that are kept need
  * too much memory.  Then a series may be returned several times.  PostgreSQL
@@ -17,6 +20,7 @@
 
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "utils/datum.h"
 #include "utils/memutils.h"
 #include "utils/typcache.h"
 
@@ -26,7 +30,8 @@
 typedef struct Kept
 {
 	MtsTime time;
-	MinimalTuple tuple;
+	int series; /* the known series that it is of; or -1 */
+	NullableDatum values[FLEXIBLE_ARRAY_MEMBER]; /* by output */
 } Kept;
 
 struct MtsFirstRows
@@ -38,8 +43,14 @@ struct MtsFirstRows
 	MemoryContext memory; /* of the rows */
 	TupleHashTable table; /* by the keys of series, with a Kept each */
 	TupleTableSlot *keys;
-	TupleTableSlot *kept;
+	TupleDesc desc; /* of rows */
+	Size kept_size;
 	TupleHashIterator iterator;
+
+	/* by known series of batches: what was kept of it; or NULL */
+	Kept **by_series;
+	int nseries;
+	int keys_version; /* that these are of */
 	bool is_returning;
 	bool is_at_end; /* all rows have been read */
 };
@@ -78,7 +89,7 @@ make_table(MtsFirstRows *rows, TupleDesc desc)
 	execTuplesHashPrepare(n, operators, &equalities, &hashes);
 	rows->table =
 		mts_build_hash_table(desc, n, numbers, equalities, hashes, collations,
-							 256, sizeof(Kept), CurrentMemoryContext,
+							 256, rows->kept_size, CurrentMemoryContext,
 							 rows->memory,
 							 rows->scan->econtext->ecxt_per_tuple_memory);
 }
@@ -104,8 +115,9 @@ mts_first_rows_new(MtsScan *scan, ForeignScanState *node)
 							  ALLOCSET_DEFAULT_SIZES);
 	rows->keys =
 		ExecInitExtraTupleSlot(node->ss.ps.state, keys, &TTSOpsVirtual);
-	rows->kept =
-		ExecInitExtraTupleSlot(node->ss.ps.state, desc, &TTSOpsMinimalTuple);
+	rows->desc = desc;
+	rows->kept_size = offsetof(Kept, values) +
+					  scan->bucket->noutputs * sizeof(NullableDatum);
 	make_table(rows, keys);
 	rows->extreme = order->nkeys == order->nfirst ? MTS_EXTREME_ANY
 					: order->keys[order->nfirst].descending
@@ -135,26 +147,58 @@ fill_keys(MtsFirstRows *rows, const TupleTableSlot *slot)
 	ExecStoreVirtualTuple(keys);
 }
 
-/* Keep the row of a slot for a series; kept is NULL if it has none yet. */
-static void
-keep(MtsFirstRows *rows, TupleTableSlot *slot, Kept *kept)
+/* Store a value in the place of one that is kept. */
+static inline void
+store_value(MtsFirstRows *rows, Kept *kept, int output, Datum value,
+			bool isnull)
 {
-	TupleHashEntry entry;
-	bool isnew;
-	MemoryContext old;
+	int column = rows->scan->bucket->outputs[output].column;
+	Form_pg_attribute att = TupleDescAttr(rows->desc, column);
+	NullableDatum *stored = &kept->values[output];
 
-	if (kept)
-		heap_free_minimal_tuple(kept->tuple);
-	else
+	if (!att->attbyval && !isnull)
 	{
-		entry = LookupTupleHashEntry(rows->table, rows->keys, &isnew, NULL);
-		mts_hash_make_additional(entry, rows->memory, sizeof(Kept));
-		kept = mts_hash_additional(rows->table, entry);
+		MemoryContext old = MemoryContextSwitchTo(rows->memory);
+
+		value = datumCopy(value, false, att->attlen);
+		MemoryContextSwitchTo(old);
 	}
-	old = MemoryContextSwitchTo(rows->memory);
-	kept->time = rows->scan->bucket->point.time;
-	kept->tuple = ExecCopySlotMinimalTuple(slot);
-	MemoryContextSwitchTo(old);
+	if (!att->attbyval && !stored->isnull)
+		pfree(DatumGetPointer(stored->value));
+	*stored = (NullableDatum){value, isnull};
+}
+
+/* Make room for the row of a series that has none. */
+static Kept *
+new_kept(MtsFirstRows *rows)
+{
+	bool isnew;
+	TupleHashEntry entry =
+		LookupTupleHashEntry(rows->table, rows->keys, &isnew, NULL);
+	Kept *kept;
+
+	mts_hash_make_additional(entry, rows->memory, rows->kept_size);
+	kept = mts_hash_additional(rows->table, entry);
+	for (int i = 0; i < rows->scan->bucket->noutputs; i++)
+		kept->values[i].isnull = true;
+	return kept;
+}
+
+/* Keep the row of a slot. */
+static void
+keep(MtsFirstRows *rows, const TupleTableSlot *slot, Kept *kept)
+{
+	const MtsBucket *bucket = rows->scan->bucket;
+
+	kept->time = bucket->point.time;
+	kept->series = -1;
+	for (int i = 0; i < bucket->noutputs; i++)
+	{
+		int column = bucket->outputs[i].column;
+
+		store_value(rows, kept, i, slot->tts_values[column],
+					slot->tts_isnull[column]);
+	}
 }
 
 /* Tell whether the row of a slot fulfils the conditions. */
@@ -170,12 +214,16 @@ passes(MtsFirstRows *rows, TupleTableSlot *slot)
 	return false;
 }
 
-/* Keep the row of a slot, if it comes before that of its series. */
-static void
+/*
+ * Keep the row of a slot, if it comes before that of its series.  Return what
+ * is kept then; otherwise NULL.
+ */
+static Kept *
 consider(MtsFirstRows *rows, TupleTableSlot *slot)
 {
 	TupleHashEntry entry;
 	Kept *kept = NULL;
+	bool is_kept;
 
 	fill_keys(rows, slot);
 	entry = LookupTupleHashEntry(rows->table, rows->keys, NULL, NULL);
@@ -184,18 +232,151 @@ consider(MtsFirstRows *rows, TupleTableSlot *slot)
 	if (kept &&
 		!mts_bucket_comes_first(rows->extreme, rows->scan->bucket->point.time,
 								kept->time))
-		return;
+		return NULL;
 	ExecStoreVirtualTuple(slot);
-	if (passes(rows, slot))
+	is_kept = passes(rows, slot);
+	if (is_kept)
+	{
+		if (!kept)
+			kept = new_kept(rows);
 		keep(rows, slot, kept);
+	}
 	ExecClearTuple(slot);
+	return is_kept ? kept : NULL;
 }
+
+/* ---- Batches of points -------------------------------------------------- */
+
+/*
+ * Tell whether the series of a batch tell the rows apart, and its points need
+ * not be checked one by one.
+ */
+static bool
+takes_batch(const MtsFirstRows *rows, const MtsBatch *batch)
+{
+	const MtsBucket *bucket = rows->scan->bucket;
+
+	if (batch->nseries == 0 ||
+		(rows->quals && (bucket->extreme == MTS_EXTREME_NONE ||
+						 !bucket->is_checked)))
+		return false;
+	for (int i = 0; i < rows->order->nfirst; i++)
+		if (!mts_batch_key(batch, 0, rows->order->keys[i].column))
+			return false;
+	return true;
+}
+
+/* Forget which series of batches the rows are of. */
+static void
+forget_series(MtsFirstRows *rows)
+{
+	memset(rows->by_series, 0, rows->nseries * sizeof(Kept *));
+	rows->keys_version = rows->scan->bucket->keys_version;
+}
+
+/* Make room for the series that a batch knows. */
+static void
+reserve_series(MtsFirstRows *rows, const MtsBatch *batch)
+{
+	int n = batch->known.room;
+
+	if (rows->keys_version != rows->scan->bucket->keys_version)
+		forget_series(rows);
+	if (rows->nseries >= n)
+		return;
+	rows->by_series = rows->by_series
+						  ? repalloc(rows->by_series, n * sizeof(Kept *))
+						  : MemoryContextAlloc(GetMemoryChunkContext(rows),
+											   n * sizeof(Kept *));
+	memset(rows->by_series + rows->nseries, 0,
+		   (n - rows->nseries) * sizeof(Kept *));
+	rows->nseries = n;
+}
+
+/* Replace what is kept of a series by a point of a batch that is of it. */
+static void
+replace(MtsFirstRows *rows, const MtsBatch *batch, int point, Kept *kept)
+{
+	const MtsBucket *bucket = rows->scan->bucket;
+
+	kept->time = batch->times[point];
+	for (int i = 0; i < bucket->noutputs; i++)
+	{
+		const MtsOutput *output = &bucket->outputs[i];
+		const bool *missing;
+		const Datum *values;
+
+		if (output->kind == MTS_OUTPUT_BUCKET)
+			store_value(rows, kept, i, bucket->values[output->column],
+						bucket->nulls[output->column]);
+		else if (output->kind == MTS_OUTPUT_TIME ||
+				 batch->words[output->column].room > 0)
+		{
+			values = mts_bucket_batch_column(bucket, output, &missing);
+			kept->values[i] =
+				(NullableDatum){values[point], missing && missing[point]};
+		}
+	}
+}
+
+/* Keep those points of a batch that come before the rows of their series. */
+static void
+consider_batch(MtsFirstRows *rows, const MtsBatch *batch, TupleTableSlot *slot)
+{
+	MtsBucket *bucket = rows->scan->bucket;
+
+	reserve_series(rows, batch);
+	while (bucket->next_of_batch < batch->n)
+	{
+		int point = bucket->next_of_batch;
+		int series = batch->series[batch->series_of[point]].known;
+		Kept *kept = rows->by_series[series];
+		bool is_first = !kept ||
+						mts_bucket_comes_first(rows->extreme,
+											   batch->times[point],
+											   kept->time);
+
+		if (is_first && kept && kept->series == series)
+			replace(rows, batch, point, kept);
+		if (!is_first || (kept && kept->series == series))
+			mts_bucket_skip_row(bucket);
+		else
+		{
+			(void) mts_bucket_next_row(bucket, slot);
+			kept = rows->by_series[series] = consider(rows, slot);
+			if (kept)
+				kept->series = series;
+		}
+	}
+}
+
+/* Read the next rows: those of a batch, or one; false if there is none. */
+static bool
+read_next(MtsFirstRows *rows, TupleTableSlot *slot)
+{
+	MtsScan *scan = rows->scan;
+	const MtsBatch *batch;
+
+	if (!scan->in_bucket)
+		scan->in_bucket = mts_scan_next_bucket(scan) != NULL;
+	if (!scan->in_bucket)
+		return false;
+	batch = mts_bucket_read_batch(scan->bucket);
+	if (batch && takes_batch(rows, batch))
+		consider_batch(rows, batch, slot);
+	scan->in_bucket = mts_bucket_next_row(scan->bucket, slot);
+	if (scan->in_bucket)
+		(void) consider(rows, slot);
+	return true;
+}
+
+/* ---- All rows ----------------------------------------------------------- */
 
 /* Forget what is kept. */
 static void
 clear(MtsFirstRows *rows)
 {
-	ExecClearTuple(rows->kept);
+	forget_series(rows);
 	ResetTupleHashTable(rows->table);
 	MemoryContextReset(rows->memory);
 	rows->is_returning = false;
@@ -209,9 +390,8 @@ read_rows(MtsFirstRows *rows, TupleTableSlot *slot)
 
 	clear(rows);
 	rows->is_at_end = true;
-	while (mts_scan_next(rows->scan, slot))
+	while (read_next(rows, slot))
 	{
-		consider(rows, slot);
 		if (MemoryContextMemAllocated(rows->memory, true) > limit)
 		{
 			rows->is_at_end = false;
@@ -231,8 +411,9 @@ read_rows(MtsFirstRows *rows, TupleTableSlot *slot)
 bool
 mts_first_rows_next(MtsFirstRows *rows, TupleTableSlot *slot)
 {
-	int natts = slot->tts_tupleDescriptor->natts;
+	const MtsBucket *bucket = rows->scan->bucket;
 	TupleHashEntry entry = NULL;
+	const Kept *kept;
 
 	while (!entry)
 	{
@@ -243,12 +424,15 @@ mts_first_rows_next(MtsFirstRows *rows, TupleTableSlot *slot)
 		if (!entry)
 			read_rows(rows, slot);
 	}
-	ExecStoreMinimalTuple(((Kept *) mts_hash_additional(rows->table, entry))
-							  ->tuple,
-						  rows->kept, false);
-	slot_getallattrs(rows->kept);
-	memcpy(slot->tts_values, rows->kept->tts_values, natts * sizeof(Datum));
-	memcpy(slot->tts_isnull, rows->kept->tts_isnull, natts * sizeof(bool));
+	kept = mts_hash_additional(rows->table, entry);
+	memset(slot->tts_isnull, true, rows->desc->natts);
+	for (int i = 0; i < bucket->noutputs; i++)
+	{
+		int column = bucket->outputs[i].column;
+
+		slot->tts_values[column] = kept->values[i].value;
+		slot->tts_isnull[column] = kept->values[i].isnull;
+	}
 	ExecStoreVirtualTuple(slot);
 	return true;
 }

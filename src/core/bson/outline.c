@@ -11,6 +11,29 @@
 /* The bytes of a string's length */
 #define LENGTH_SIZE 4
 
+/* mts_outline_init: prepare to learn outlines. */
+void
+mts_outline_init(MtsOutline *outline, const MtsArena *arena)
+{
+	outline->size = 0;
+	outline->room = MTS_OUTLINE_SIZE;
+	outline->bytes = mts_arena_allocate(arena, outline->room);
+	outline->mask = mts_arena_allocate(arena, outline->room);
+	outline->arena = arena;
+}
+
+/* Make room for so many bytes. */
+static void
+reserve(MtsOutline *outline, uint32_t size)
+{
+	if (size <= outline->room)
+		return;
+	while (size > outline->room)
+		outline->room *= 2;
+	outline->bytes = mts_arena_allocate(outline->arena, outline->room);
+	outline->mask = mts_arena_allocate(outline->arena, outline->room);
+}
+
 /* Let the bytes of a value differ. */
 static void
 mask_value(MtsOutline *outline, const uint8_t *base, const uint8_t *from,
@@ -37,7 +60,7 @@ mask_values(MtsOutline *outline, const uint8_t *base,
 	while (cursor.at < end &&
 		   (next = mts_element_next(&cursor, &element)) == MTS_NEXT_OK)
 	{
-		if (cursor.at - base > MTS_OUTLINE_SIZE)
+		if (cursor.at - base > outline->room)
 			return NULL;
 		switch (element.type)
 		{
@@ -73,20 +96,21 @@ mask_values(MtsOutline *outline, const uint8_t *base,
  *		Learn the outline of a document, up to its element that contains its
  *		byte before `needed`; with all its bytes, that of the whole.
  *
- * False if that is malformed, too large or too small.  Then no document has
- * the outline.
+ * False if that is malformed, too small, or larger than a limit, which is at
+ * most MTS_OUTLINE_MAX_SIZE.  Then no document has the outline.
  */
 bool
 mts_outline_learn(MtsOutline *outline, const MtsElement *document,
-				  uint32_t needed)
+				  uint32_t needed, uint32_t limit)
 {
 	const uint8_t *base = document->value;
 	const uint8_t *end;
 
 	outline->size = 0;
-	if (needed > MTS_OUTLINE_SIZE || needed < sizeof(uint64_t))
+	if (needed > limit || needed < sizeof(uint64_t))
 		return false;
-	memset(outline->mask, 0xff, BSON_MIN(document->size, MTS_OUTLINE_SIZE));
+	reserve(outline, needed);
+	memset(outline->mask, 0xff, BSON_MIN(document->size, outline->room));
 	end = mask_values(outline, base, document, base + needed, MTS_MAX_DEPTH);
 	if (!end)
 		return false;

@@ -12,21 +12,26 @@
 
 #include <string.h>
 
+#include "core/arena.h"
 #include "core/bson/element.h"
 
-/* The most bytes of an outline */
+/* The bytes of an outline that there is room for at first, and at most */
 #define MTS_OUTLINE_SIZE 4096
+#define MTS_OUTLINE_MAX_SIZE 262144
 
 typedef struct MtsOutline
 {
 	uint32_t size; /* of the bytes that are compared; 0 for none */
 	bool is_whole; /* no more follow */
-	uint8_t bytes[MTS_OUTLINE_SIZE];
-	uint8_t mask[MTS_OUTLINE_SIZE];
+	uint32_t room;
+	uint8_t *bytes;
+	uint8_t *mask;
+	const MtsArena *arena;
 } MtsOutline;
 
+extern void mts_outline_init(MtsOutline *outline, const MtsArena *arena);
 extern bool mts_outline_learn(MtsOutline *outline, const MtsElement *document,
-							  uint32_t needed);
+							  uint32_t needed, uint32_t limit);
 
 /* Compare eight bytes at an offset. */
 static inline bool

@@ -1111,6 +1111,16 @@ mts_batch_read(MtsBatch *batch, MtsUnfold *unfold)
 	return true;
 }
 
+/* Tell whether the points come in the order of their series. */
+static bool
+is_sorted(const MtsBatch *batch)
+{
+	for (int i = 1; i < batch->n; i++)
+		if (batch->series_of[i] < batch->series_of[i - 1])
+			return false;
+	return true;
+}
+
 /*
  * mts_batch_sort
  *		Sort the points of a batch by their series.
@@ -1125,7 +1135,7 @@ mts_batch_sort(MtsBatch *batch)
 	int64_t *words = batch->old_words;
 	bool *missing = batch->old_missing;
 
-	if (batch->nseries < 2)
+	if (batch->nseries < 2 || is_sorted(batch))
 		return;
 	for (int i = 0, n = 0; i < batch->nseries; i++)
 	{

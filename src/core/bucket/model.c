@@ -17,12 +17,15 @@ mts_model_init(MtsModel *model, int ncolumns, const MtsArena *arena)
 {
 	model->arena = arena;
 	model->base = NULL;
+	model->nvain = 0;
 	model->ncolumns = ncolumns;
 	model->room = FIRST_POINTS;
 	model->values =
 		mts_arena_allocate(arena, model->room * ncolumns * sizeof(MtsElement));
 	model->series = mts_arena_allocate(arena, model->room * sizeof(int));
-	model->copy = mts_arena_allocate(arena, MTS_OUTLINE_SIZE);
+	mts_outline_init(&model->outline, arena);
+	model->copy_room = model->outline.room;
+	model->copy = mts_arena_allocate(arena, model->copy_room);
 	mts_model_forget(model);
 }
 
@@ -77,18 +80,31 @@ needed_size(const MtsModel *model, const MtsElement *element)
  *		small enough.
  *
  * If is_whole, elements are compared as far as their end, since they may have
- * more points; otherwise as far as the last value.  The values of this element
- * can be read in any case, until the next one is learned.
+ * more points, and can be large; otherwise as far as the last value.  The
+ * values of this element can be read in any case, until the next one is
+ * learned.
+ *
+ * After elements that no other one was like, outlines are learned ever more
+ * rarely.
  */
 void
 mts_model_learn(MtsModel *model, const MtsElement *element, bool is_whole)
 {
 	uint32_t needed = is_whole ? element->size : needed_size(model, element);
+	unsigned nvain = model->nvain++;
 
 	model->type = element->type;
 	model->base = element->value;
-	if (!mts_outline_learn(&model->outline, element, needed))
+	if ((nvain & (nvain - 1)) != 0)
 		return;
+	if (!mts_outline_learn(&model->outline, element, needed,
+						   is_whole ? MTS_OUTLINE_MAX_SIZE : MTS_OUTLINE_SIZE))
+		return;
+	if (model->copy_room < model->outline.room)
+	{
+		model->copy_room = model->outline.room;
+		model->copy = mts_arena_allocate(model->arena, model->copy_room);
+	}
 	memcpy(model->copy, element->value, needed);
 	for (int i = 0; i < model->npoints * model->ncolumns; i++)
 		if (model->values[i].value)

@@ -12,9 +12,11 @@
 typedef struct MtsModel
 {
 	MtsOutline outline;
+	unsigned nvain; /* elements that were learned since another one was alike */
 	uint8_t type;
 	const uint8_t *base; /* its first byte, or that of a copy */
 	uint8_t *copy;       /* as much of it as the outline knows */
+	uint32_t copy_room;
 	int npoints;         /* in it */
 	int room;            /* for points */
 	int ncolumns;
@@ -33,10 +35,13 @@ extern void mts_model_learn(MtsModel *model, const MtsElement *element,
 
 /* Tell whether an element is like that of the model. */
 static inline bool
-mts_model_matches(const MtsModel *model, const MtsElement *element)
+mts_model_matches(MtsModel *model, const MtsElement *element)
 {
-	return element->type == model->type &&
-		   mts_outline_matches(&model->outline, element->value, element->size);
+	if (element->type != model->type ||
+		!mts_outline_matches(&model->outline, element->value, element->size))
+		return false;
+	model->nvain = 0;
+	return true;
 }
 
 /* The values of a point, by column */
