@@ -128,8 +128,8 @@ find_slot(const MtsSeriesSet *set, uint32_t hash, const MtsElement *keys)
 	{
 		int *slot = &set->slots[i & (set->nslots - 1)];
 
-		if (*slot < 0 || (set->series[*slot].hash == hash &&
-						  has_keys(set, *slot, keys)))
+		if (*slot < 0 ||
+			(set->series[*slot].hash == hash && has_keys(set, *slot, keys)))
 			return slot;
 	}
 }
@@ -187,7 +187,9 @@ add_series(MtsSeriesSet *set, uint32_t hash, const MtsElement *keys)
 		uint8_t *bytes = set->bytes + set->nbytes;
 
 		/* documents go before the set; a slot's key ends with a NUL */
-		copy[i] = (MtsElement){.type = keys[i].type, .size = keys[i].size};
+		copy[i] = (MtsElement){.key = "",
+							   .type = keys[i].type,
+							   .size = keys[i].size};
 		copy[i].value = memcpy(bytes, keys[i].value, keys[i].size);
 		bytes[keys[i].size] = '\0';
 		set->nbytes += keys[i].size + 1;
