@@ -28,6 +28,7 @@
 #include "utils/numeric.h"
 #include "utils/resowner.h"
 #include "utils/timestamp.h"
+#include "utils/typcache.h"
 #include "utils/uuid.h"
 
 #include "compat.h"
@@ -39,6 +40,8 @@ static MtsFromBson *
 prepare(const MtsTable *table, int column, bool catches, Oid typid,
 		int32 typmod)
 {
+	const TypeCacheEntry *type =
+		lookup_type_cache(typid, TYPECACHE_DOMAIN_BASE_INFO);
 	MtsFromBson *converter = palloc0(sizeof(MtsFromBson));
 
 	converter->table = table;
@@ -49,10 +52,10 @@ prepare(const MtsTable *table, int column, bool catches, Oid typid,
 	converter->typmod = typmod;
 	converter->is_key = converter->column->role == MTS_ROLE_KEY ||
 						converter->column->role == MTS_ROLE_ATTRIBUTE;
-	typid = getBaseTypeAndTypmod(typid, &typmod);
-	if (typid != converter->typid)
-		converter->base = prepare(table, column, catches, typid, typmod);
-	else if (mts_type_is_array(typid))
+	if (type->typtype == TYPTYPE_DOMAIN)
+		converter->base = prepare(table, column, catches, type->domainBaseType,
+								  type->domainBaseTypmod);
+	else if (OidIsValid(type->typelem) && mts_type_is_array(typid))
 	{
 		typid = get_element_type(typid);
 		converter->items = prepare(table, column, catches, typid, typmod);

@@ -420,7 +420,8 @@ read_bucket_options(List *options, MtsTable *table)
 	const char *span = mts_option_get(options, "bucket_span");
 	const char *zone = mts_option_get(options, "bucket_time_zone");
 
-	layout->clock = mts_zone_clock(zone ? zone : "UTC");
+	/* unlike UTC, PostgreSQL knows GMT without reading a file */
+	layout->clock = mts_zone_clock(zone ? zone : "GMT");
 	table->is_utc = layout->clock.to_local == NULL;
 	layout->slots_are_local =
 		!table->is_utc && is_set_to(options, "slot_clock", "local");
