@@ -269,7 +269,8 @@ mts_bucket_last_time(const MtsLayout *layout, MtsTime start)
 {
 	MtsTime end;
 
-	if (layout->time_kind == MTS_TIME_FLAT)
+	/* a bucket without a span holds its own time */
+	if (layout->time_kind == MTS_TIME_FLAT || mts_span_is_zero(layout->span))
 		return start;
 	return mts_layout_bucket_end(layout, start, &end)
 			   ? mts_layout_last_time(layout, end)
