@@ -232,8 +232,9 @@ types_of(Oid typid)
  *
  * is_value are the columns that are read as words, and is_key those that tell
  * series apart.  remembers_series tells that a series takes the caller long
- * when it is new, and not in later batches.  Rows of such batches must not be asked for.  Call this before
- * the first bucket, in the memory context of the bucket.
+ * when it is new, and not in later batches.  Rows of such batches must not be
+ * asked for.  Call this before the first bucket, in the memory context of the
+ * bucket.
  */
 bool
 mts_bucket_read_series(MtsBucket *bucket, const bool *is_value,

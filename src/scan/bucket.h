@@ -84,7 +84,7 @@ typedef struct MtsBucket
 	MemoryContext key_context;
 	int keys_version; /* changes when the series are numbered anew */
 	int keys_room;    /* for series */
-	Datum *keys;   /* by known series and output */
+	Datum *keys;      /* by known series and output */
 	bool *key_nulls;
 	bool *has_keys; /* by known series: these have been converted */
 
@@ -104,7 +104,7 @@ typedef struct MtsBucket
 	/* all of its points, if they are read at once; words are Datums */
 	MtsPointsState points;
 	MtsBatch *batch;
-	bool is_checked; /* all its points fulfil the conditions */
+	bool is_checked;   /* all its points fulfil the conditions */
 	int next_of_batch; /* the point of the next row */
 	int current_series;
 	int failures; /* of successive buckets to be read at once */

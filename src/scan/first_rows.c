@@ -257,8 +257,8 @@ takes_batch(const MtsFirstRows *rows, const MtsBatch *batch)
 	const MtsBucket *bucket = rows->scan->bucket;
 
 	if (batch->nseries == 0 ||
-		(rows->quals && (bucket->extreme == MTS_EXTREME_NONE ||
-						 !bucket->is_checked)))
+		(rows->quals &&
+		 (bucket->extreme == MTS_EXTREME_NONE || !bucket->is_checked)))
 		return false;
 	for (int i = 0; i < rows->order->nfirst; i++)
 		if (!mts_batch_key(batch, 0, rows->order->keys[i].column))
@@ -331,10 +331,9 @@ consider_batch(MtsFirstRows *rows, const MtsBatch *batch, TupleTableSlot *slot)
 		int point = bucket->next_of_batch;
 		int series = batch->series[batch->series_of[point]].known;
 		Kept *kept = rows->by_series[series];
-		bool is_first = !kept ||
-						mts_bucket_comes_first(rows->extreme,
-											   batch->times[point],
-											   kept->time);
+		bool is_first =
+			!kept || mts_bucket_comes_first(rows->extreme, batch->times[point],
+											kept->time);
 
 		if (is_first && kept && kept->series == series)
 			replace(rows, batch, point, kept);

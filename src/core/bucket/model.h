@@ -12,13 +12,13 @@
 typedef struct MtsModel
 {
 	MtsOutline outline;
-	unsigned nvain; /* elements that were learned since another one was alike */
+	unsigned nvain; /* elements that were learned since one was alike */
 	uint8_t type;
 	const uint8_t *base; /* its first byte, or that of a copy */
 	uint8_t *copy;       /* as much of it as the outline knows */
 	uint32_t copy_room;
-	int npoints;         /* in it */
-	int room;            /* for points */
+	int npoints; /* in it */
+	int room;    /* for points */
 	int ncolumns;
 	MtsElement *values; /* by point and column; null if it has none */
 	bool has_series;    /* like elements have the series that follow */

@@ -15,6 +15,7 @@ use warnings;
 
 use Differential::Data;
 use Exporter qw(import);
+use List::Util qw(shuffle);
 
 our @EXPORT_OK = qw(slot_layouts new_layout add_row fill_slots head
   dated_head @type @value_pool @text_pool);
@@ -385,6 +386,44 @@ sub counters
 	return $layout;
 }
 
+# Hundreds of integers are the keys of a slot.  Most documents have those of the
+# one before, in the same order; in others some are new, missing or elsewhere.
+sub crowds
+{
+	my @codes = map { 7 * $_ } 0 .. 289;
+	my $layout = new_layout(crowds => [ 'timestamptz', "field 'ts'" ],
+		columns => [ [ 'code', 'int4', '', [ @codes[ 0, 1, 7, 200, 289 ], 8 ] ],
+			[ 'site', 'text', '', [ map { sql_text($_) } qw(a b c) ] ],
+			[ 'value', 'float8', "field 'n.{code}'", \@value_pool ] ]);
+
+	foreach my $t (grep { chance(0.6) } starts(MINUTE, 1))
+	{
+		my $site = pick('a', 'a', 'b', undef);
+		my @points;
+
+		@codes = shuffle(@codes) if chance(0.1);
+		push @codes, shift @codes if chance(0.2);
+		foreach my $i (map { between(0, $#codes) } 1 .. pick(0, 0, 1, 20))
+		{
+			my $j = between(0, $#codes);
+			@codes[ $i, $j ] = @codes[ $j, $i ];
+		}
+		my %missing = map { $_ => 1 } chance(0.3) ? grep { chance(0.1) } @codes : ();
+		foreach my $code (grep { !$missing{$_} } @codes)
+		{
+			my $value = chance(0.005) ? undef : between(-40, 400) / 4;
+			push @points, "\"$code\": "
+			  . (defined $value ? "{\"\$numberDouble\": \"$value\"}" : 'null');
+			push @{ $layout->{rows} },
+			  [ sql_timestamptz($t), $code, sql_text($site), sql_number($value) ];
+		}
+		push @{ $layout->{edges} }, $t;
+		push @{ $layout->{docs} },
+		  { ts => json_date($t), site => json_text($site), n => '{' . join(', ', @points) . '}' };
+	}
+	return $layout;
+}
+
 # Two containers with the same slots, which may each lack points
 sub zipped
 {
@@ -499,7 +538,8 @@ sub slot_layouts
 		monthly('monthly_number', 'number:YYYYMM',
 			sub { sprintf('%d%02d', @_) }),
 		unaligned(),
-		milliseconds(), timestamp_slots(), unpivoted(), snapshots(), counters(), zipped(),
+		milliseconds(), timestamp_slots(), unpivoted(), snapshots(), counters(), crowds(),
+		zipped(),
 		tuple_slots(), key_layouts());
 }
 
