@@ -654,6 +654,9 @@ convert_series(MtsBucket *bucket, int series)
 		is_valid = convert_keys(bucket, series);
 	bucket->converting = NULL;
 	MemoryContextSwitchTo(old);
+	/* the conversion that failed leaves memory behind */
+	if (!is_valid)
+		bucket->keys_of = NULL;
 	return is_valid;
 }
 
@@ -889,7 +892,10 @@ keep_extremes(MtsBucket *bucket)
 	bucket->counters->points += read - n;
 }
 
-/* Forget series and their keys, if the batch knows many or is another one. */
+/*
+ * Forget series and their keys, if the batch knows many or is another one, and
+ * keys if one could not be converted.
+ */
 static void
 forget_many_series(MtsBucket *bucket)
 {
