@@ -164,8 +164,8 @@ catch_input(MtsInput *input, char *text, int32 typmod, Datum *value,
 }
 
 /*
- * Find the input function of a type: the converter's, or that of timestamptz or
- * timestamp.
+ * Find the input function of a type: that of the converter, of timestamptz, or
+ * of timestamp.
  */
 static MtsInput *
 input_of(MtsFromBson *converter, Oid typid)
