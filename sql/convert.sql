@@ -198,4 +198,15 @@ CALL put('inner_field', '[{"ts": {"$date": "2020-01-01T00:00:00Z"},
   "v": {"0": {"a": 1, "b": {"c": 2}}, "1": {"a": 3}, "2": {"b": {}}, "3": {"x": 1}, "4": {"a": 4, "b": null}, "5": null, "6": {}}}]');
 SELECT * FROM inner_field ORDER BY ts;
 
+-- A date from the text of an instant, of a local time, and of infinity
+CREATE FOREIGN TABLE days (
+  ts timestamptz,
+  d  date OPTIONS (field 'v.{second}')
+) SERVER convert;
+CALL put('days', '[
+  {"_id": 1, "ts": {"$date": "2020-01-01T00:00:00Z"}, "v": {"0": "2020-01-02T00:00:00Z", "1": "infinity", "2": "-infinity", "3": "2020-01-03"}},
+  {"_id": 2, "ts": {"$date": "2020-01-01T00:01:00Z"}, "v": {"0": "infinity", "1": "2020-01-02T00:00:00Z", "2": "2020-01-03"}}]');
+SELECT * FROM days WHERE ts < '2020-01-01 00:01Z' ORDER BY ts;
+SELECT * FROM days WHERE ts >= '2020-01-01 00:01Z' ORDER BY ts;
+
 SELECT mongo_ts_command('convert', '{"dropDatabase": 1}')->'ok' AS dropped;

@@ -122,4 +122,14 @@ SELECT count(*), sum(v) FROM sparse;
 (TABLE sparse EXCEPT ALL TABLE kept) UNION ALL (TABLE kept EXCEPT ALL TABLE sparse);
 SELECT n, total, (SELECT string_agg(k || ': ' || (SELECT count(*) FROM jsonb_object_keys(s)), ', ') FROM jsonb_each(v) AS e (k, s)) AS slots FROM sparse_documents;
 
+-- All points of a bucket would take more memory at once than PostgreSQL allots.
+DO $$ BEGIN
+  EXECUTE (SELECT format('CREATE FOREIGN TABLE wide (ts timestamptz, name text, %s) SERVER edge_cases',
+    string_agg(format('c%1$s int OPTIONS (field ''v.{minute}.{name}.c%1$s'')', i), ', ')) FROM generate_series(0, 259) i);
+END $$;
+SELECT mongo_ts_command('edge_cases', json_build_object('insert', 'wide', 'documents', json_build_array(json_build_object(
+    'ts', '{"$date": "2024-01-01T00:00:00Z"}'::json, 'v', json_build_object('0', json_object_agg('s' || i, json_build_object('c' || i % 260, i))))))::text::json)->'n' AS n
+  FROM generate_series(1, 66000) i;
+SELECT count(*), count(DISTINCT (wide).name), sum((wide).c7), sum((wide).c0) FROM (SELECT wide FROM wide OFFSET 0) AS rows;
+
 SELECT mongo_ts_command('edge_cases', '{"dropDatabase": 1}') ->> 'ok';

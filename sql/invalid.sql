@@ -261,4 +261,21 @@ SELECT * FROM two ORDER BY ts;
 SELECT ts FROM two ORDER BY ts;
 SELECT b FROM two ORDER BY b;
 
+-- Values of keys of series that cannot be converted leave no memory behind.
+CREATE FOREIGN TABLE switches (ts timestamptz, is_on bool OPTIONS (field 'v.{second}.s'), v float8 OPTIONS (field 'v.{second}.v'))
+  SERVER invalid OPTIONS (on_invalid 'skip');
+SELECT json_agg(json_build_object('ts', json_build_object('$date', to_char(timestamp '2024-01-01' + i * interval '1 min', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')),
+    'v', json_build_object('1', '{"s": true, "v": 1}'::json, '2', json_build_object('s', i % 2 * 2, 'v', 2)))) AS documents
+  FROM generate_series(1, 2000) i
+\gset
+CALL put('switches', :'documents');
+SET client_min_messages = error;
+BEGIN;
+DECLARE some_switches CURSOR FOR SELECT * FROM switches;
+MOVE 2995 IN some_switches;
+SELECT sum(total_bytes) < 100000 AS is_small FROM pg_backend_memory_contexts WHERE name = 'mongo_ts_fdw keys';
+MOVE ALL IN some_switches;
+COMMIT;
+RESET client_min_messages;
+
 SELECT mongo_ts_command('invalid', '{"dropDatabase": 1}')->'ok' AS dropped;

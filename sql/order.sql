@@ -253,3 +253,19 @@ SELECT same('SELECT s.x, t.v FROM (VALUES (''h1''), (''h2''), (''h3'')) s (x), L
 SET work_mem = '64kB';
 SELECT same('SELECT * FROM notes ORDER BY ts DESC, v');
 RESET work_mem;
+
+-- Buckets without a span: several have the same time, which is that of their
+-- points.
+CREATE FOREIGN TABLE snapshots (ts timestamptz, region text COLLATE "C", host text COLLATE "C", v int OPTIONS (field 'v.{host}')) SERVER "order";
+CALL put('snapshots', '[{"ts": {"$date": "2024-03-10T00:00:00Z"}, "region": "us", "v": {"a": 1, "b": 2}}, {"ts": {"$date": "2024-03-10T00:00:00Z"}, "region": "eu", "v": {"b": 3, "a": 4}},
+  {"ts": {"$date": "2024-03-11T00:00:00Z"}, "region": "us", "v": {"c": 5, "a": 6}}, {"ts": {"$date": "2024-03-11T00:00:00Z"}, "region": "eu", "v": {"c": 7}},
+  {"ts": {"$date": "2024-03-11T00:00:00Z"}, "region": "eu", "v": {"d": 8}}]');
+CREATE TABLE copies.snapshots AS TABLE snapshots;
+SET enable_sort = off;
+EXPLAIN (COSTS OFF) SELECT * FROM snapshots ORDER BY ts DESC, region, host;
+SELECT same('SELECT * FROM snapshots ORDER BY ts DESC, region, host');
+SELECT same('SELECT * FROM snapshots ORDER BY ts, region DESC, host');
+SELECT same('SELECT * FROM snapshots WHERE host <> ''b'' ORDER BY ts DESC, host LIMIT 2');
+SELECT same('SELECT DISTINCT ON (region) * FROM snapshots ORDER BY region, ts DESC, host DESC');
+SELECT same('SELECT DISTINCT ON (region) * FROM snapshots ORDER BY region, ts, host');
+RESET enable_sort;

@@ -163,11 +163,16 @@ catch_input(MtsInput *input, char *text, int32 typmod, Datum *value,
 	return ok;
 }
 
+/*
+ * Find the input function of a type: that of the converter, of timestamptz, or
+ * of timestamp.
+ */
 static MtsInput *
 input_of(MtsFromBson *converter, Oid typid)
 {
-	MtsInput *input =
-		typid == TIMESTAMPOID ? &converter->local_input : &converter->input;
+	MtsInput *input = typid == converter->typid ? &converter->input
+					  : typid == TIMESTAMPTZOID ? &converter->instant_input
+												: &converter->local_input;
 	Oid function;
 
 	if (!OidIsValid(input->function.fn_oid))

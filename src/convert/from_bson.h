@@ -26,10 +26,11 @@ typedef struct MtsFromBson
 	const MtsTable *table;
 	Oid typid; /* of the column, or its base type */
 	int32 typmod;
-	bool is_key;          /* it accepts only the key's BSON types */
-	bool catches;         /* an error of the input function is not raised */
-	MtsInput input;       /* of the type; for a time, of timestamptz */
-	MtsInput local_input; /* of timestamp */
+	bool is_key;            /* it accepts only the key's BSON types */
+	bool catches;           /* an error of the input function is not raised */
+	MtsInput input;         /* of the type */
+	MtsInput instant_input; /* of timestamptz */
+	MtsInput local_input;   /* of timestamp */
 	struct MtsFromBson *base;  /* to the base type of a domain, else NULL */
 	struct MtsFromBson *items; /* to the elements of an array, else NULL */
 	int16 item_length;         /* how an array stores them */

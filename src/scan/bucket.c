@@ -270,7 +270,8 @@ mts_bucket_last_time(const MtsLayout *layout, MtsTime start)
 {
 	MtsTime end;
 
-	if (layout->time_kind == MTS_TIME_FLAT)
+	/* a bucket without a span holds its own time */
+	if (layout->time_kind == MTS_TIME_FLAT || mts_span_is_zero(layout->span))
 		return start;
 	return mts_layout_bucket_end(layout, start, &end)
 			   ? mts_layout_last_time(layout, end)
@@ -653,6 +654,9 @@ convert_series(MtsBucket *bucket, int series)
 		is_valid = convert_keys(bucket, series);
 	bucket->converting = NULL;
 	MemoryContextSwitchTo(old);
+	/* the conversion that failed leaves memory behind */
+	if (!is_valid)
+		bucket->keys_of = NULL;
 	return is_valid;
 }
 
@@ -888,7 +892,10 @@ keep_extremes(MtsBucket *bucket)
 	bucket->counters->points += read - n;
 }
 
-/* Forget series and their keys, if the batch knows many or is another one. */
+/*
+ * Forget series and their keys, if the batch knows many or is another one, and
+ * keys if one could not be converted.
+ */
 static void
 forget_many_series(MtsBucket *bucket)
 {

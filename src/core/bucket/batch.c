@@ -1087,20 +1087,28 @@ lacks_room(const MtsBatch *batch)
 	return batch->lacks_room;
 }
 
+/* Tell whether there can be room for twice as many points. */
+static bool
+can_grow(const MtsBatch *batch)
+{
+	return batch->room < MTS_BATCH_MAX_ROOM &&
+		   2 * batch->room <= MTS_BATCH_MAX_VALUES / (batch->ncolumns + 1);
+}
+
 /*
  * mts_batch_read
  *		Read the wanted points of an unfolding that begins with its bucket.
  *
- * False if it has values of another type, more than MTS_BATCH_MAX_ROOM points,
- * keys that are too long, or anything that is invalid.  The caller begins the
- * unfolding again then.
+ * False if it has values of another type, more points than there can be room
+ * for, keys that are too long, or anything that is invalid.  The caller begins
+ * the unfolding again then.
  */
 bool
 mts_batch_read(MtsBatch *batch, MtsUnfold *unfold)
 {
 	while (!read_points(batch, unfold))
 	{
-		if (!lacks_room(batch) || batch->room == MTS_BATCH_MAX_ROOM)
+		if (!lacks_room(batch) || !can_grow(batch))
 			return false;
 		mts_batch_clear(batch);
 		make_room(batch, 2 * batch->room);
