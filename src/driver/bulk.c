@@ -1542,7 +1542,18 @@ settle(void *arg)
 		connection->invalid = true;
 }
 
-/* The memory of a round may have been released, which has settled it. */
+/*
+ * The memory of a round that a portal runs is released before, which has
+ * settled it.  That of a round of a function is released later, when neither
+ * the connection nor what was recorded may exist any more.
+ */
+static void
+at_transaction_end(XactEvent event, void *arg)
+{
+	while (under_way && event == XACT_EVENT_ABORT)
+		settle(under_way);
+}
+
 static void
 at_subtransaction_end(SubXactEvent event, SubTransactionId subid,
 					  SubTransactionId parent, void *arg)
@@ -1566,6 +1577,7 @@ at_subtransaction_end(SubXactEvent event, SubTransactionId subid,
 void
 mts_bulk_init(void)
 {
+	RegisterXactCallback(at_transaction_end, NULL);
 	RegisterSubXactCallback(at_subtransaction_end, NULL);
 }
 
