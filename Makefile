@@ -167,9 +167,14 @@ MONGOC := $(shell pkg-config --exists 'libmongoc-1.0 >= 1.23' 2>/dev/null && ech
 # Don't warn about the driver's headers.
 PG_CPPFLAGS = -Isrc -DMTS_VERSION='"$(EXTVERSION)"' $(COMPRESS_CPPFLAGS) \
 	$(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(MONGOC) 2>/dev/null))
-PG_CFLAGS = $(WARNINGS) -Wno-sign-compare
+PG_CFLAGS = $(WARNINGS) -Wno-sign-compare $(call on_linux,-fno-semantic-interposition)
 MONGOC_LIBS := $(shell pkg-config --libs $(MONGOC) 2>/dev/null)
-SHLIB_LINK = $(MONGOC_LIBS) $(COMPRESS_LIBS)
+SHLIB_LINK = $(MONGOC_LIBS) $(COMPRESS_LIBS) $(call on_linux,-Wl$(comma)-Bsymbolic-functions)
+
+# Functions of the library are found when it is linked, not when a session
+# loads it.
+on_linux = $(if $(filter linux,$(PORTNAME)),$(1))
+comma = ,
 
 # No function here gains from being inlined by the JIT compiler.
 override with_llvm = no

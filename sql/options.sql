@@ -359,6 +359,23 @@ SELECT v FROM new;
 ALTER FOREIGN TABLE new RENAME TO old;
 ALTER FOREIGN TABLE old ADD COLUMN w int, DROP COLUMN v;
 SELECT * FROM old ORDER BY ts;
+-- So does each execution of a prepared statement.
+SET plan_cache_mode = force_generic_plan;
+PREPARE points_of_old (timestamptz) AS SELECT w FROM old WHERE ts > $1 ORDER BY ts;
+EXECUTE points_of_old ('2020-01-01Z');
+ALTER FOREIGN TABLE old ALTER w OPTIONS (ADD field 'v');
+EXECUTE points_of_old ('2020-01-01Z');
+ALTER FOREIGN TABLE old ADD COLUMN x int, OPTIONS (ADD filter '{"v": 3}');
+EXECUTE points_of_old ('2020-01-01Z');
+ALTER FOREIGN TABLE old DROP COLUMN x, OPTIONS (DROP filter);
+EXECUTE points_of_old ('2020-01-01Z');
+ALTER SERVER options OPTIONS (SET database 'mts_regress_options_none');
+EXECUTE points_of_old ('2020-01-01Z');
+ALTER SERVER options OPTIONS (SET database 'mts_regress_options');
+ALTER FOREIGN TABLE old ALTER w OPTIONS (DROP field);
+EXECUTE points_of_old ('2020-01-01Z');
+RESET plan_cache_mode;
+DEALLOCATE points_of_old;
 -- A cursor goes on with those that it has found.
 BEGIN;
 DECLARE c CURSOR FOR SELECT w FROM old ORDER BY ts;

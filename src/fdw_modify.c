@@ -70,7 +70,7 @@ typedef struct MtsModify
 int
 mtsIsForeignRelUpdatable(Relation rel)
 {
-	MtsTable *table = mts_table_try_open(rel);
+	const MtsTable *table = mts_table_try_open(rel);
 
 	return table->problem ? 0 : mts_writable_operations(table);
 }
@@ -171,7 +171,7 @@ is_read_elsewhere(const MtsTable *table, Index target, EState *estate)
 	{
 		RangeTblEntry *rte = exec_rt_fetch(i, estate);
 		Relation relation;
-		MtsTable *other;
+		const MtsTable *other;
 
 		if (i == target || rte->rtekind != RTE_RELATION ||
 			rte->relkind != RELKIND_FOREIGN_TABLE ||
@@ -204,7 +204,7 @@ begin_modify(ModifyTableState *mtstate, ResultRelInfo *rinfo)
 	TupleDesc desc = RelationGetDescr(rinfo->ri_RelationDesc);
 	TriggerDesc *triggers = rinfo->ri_TrigDesc;
 	Oid userid = mts_result_user(rinfo, estate);
-	MtsTable *table = mts_table_open(rinfo->ri_RelationDesc);
+	const MtsTable *table = mts_table_open(rinfo->ri_RelationDesc);
 	bool does_nothing = conflict_action(mtstate) == ONCONFLICT_NOTHING;
 	bool is_read = mtstate->operation == CMD_UPDATE ||
 				   is_read_elsewhere(table, rinfo->ri_RangeTableIndex, estate);
@@ -488,10 +488,10 @@ mtsEndDirectModify(ForeignScanState *node)
 }
 
 /* Open a table that TRUNCATE may empty; otherwise raise an error. */
-static MtsTable *
+static const MtsTable *
 open_truncatable(Relation relation)
 {
-	MtsTable *table = mts_table_open(relation);
+	const MtsTable *table = mts_table_open(relation);
 
 	if (!table->updatable)
 		mts_writable_check(table, relation, CMD_DELETE);
@@ -516,10 +516,10 @@ mtsExecForeignTruncate(List *rels, DropBehavior behavior, bool restart_seqs)
 	ListCell *lc;
 
 	foreach (lc, rels)
-		tables = lappend(tables, open_truncatable(lfirst(lc)));
+		tables = lappend(tables, (void *) open_truncatable(lfirst(lc)));
 	foreach (lc, tables)
 	{
-		MtsTable *table = lfirst(lc);
+		const MtsTable *table = lfirst(lc);
 		MtsCollections *all;
 		List *names = NIL;
 		MtsRollupMarks *marks = mts_rollup_mark_begin(table, GetUserId());

@@ -23,12 +23,12 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
-#include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
 #include "utils/resowner.h"
 #include "utils/timestamp.h"
+#include "utils/typcache.h"
 #include "utils/uuid.h"
 
 #include "compat.h"
@@ -37,31 +37,28 @@
 #include "driver/report.h"
 
 static MtsFromBson *
-prepare(const MtsTable *table, int column, Oid typid, int32 typmod)
+prepare(const MtsTable *table, int column, bool catches, Oid typid,
+		int32 typmod)
 {
+	const TypeCacheEntry *type =
+		lookup_type_cache(typid, TYPECACHE_DOMAIN_BASE_INFO);
 	MtsFromBson *converter = palloc0(sizeof(MtsFromBson));
-	Oid input;
 
 	converter->table = table;
-	converter->catches = table->on_invalid != MTS_INVALID_ERROR ||
-						 !mts_table_shows_values(table);
+	converter->catches = catches;
 	converter->column = &table->layout.columns[column];
 	converter->attribute = &table->attributes[column];
 	converter->typid = typid;
 	converter->typmod = typmod;
 	converter->is_key = converter->column->role == MTS_ROLE_KEY ||
 						converter->column->role == MTS_ROLE_ATTRIBUTE;
-	getTypeInputInfo(typid, &input, &converter->ioparam);
-	fmgr_info(input, &converter->input);
-	fmgr_info(F_TIMESTAMPTZ_IN, &converter->instant_input);
-	fmgr_info(F_TIMESTAMP_IN, &converter->local_input);
-	typid = getBaseTypeAndTypmod(typid, &typmod);
-	if (typid != converter->typid)
-		converter->base = prepare(table, column, typid, typmod);
-	else if (mts_type_is_array(typid))
+	if (type->typtype == TYPTYPE_DOMAIN)
+		converter->base = prepare(table, column, catches, type->domainBaseType,
+								  type->domainBaseTypmod);
+	else if (OidIsValid(type->typelem) && mts_type_is_array(typid))
 	{
 		typid = get_element_type(typid);
-		converter->items = prepare(table, column, typid, typmod);
+		converter->items = prepare(table, column, catches, typid, typmod);
 		converter->items->is_key = false;
 		get_typlenbyvalalign(typid, &converter->item_length,
 							 &converter->item_byval, &converter->item_align);
@@ -72,13 +69,18 @@ prepare(const MtsTable *table, int column, Oid typid, int32 typmod)
 /*
  * mts_from_bson_prepare
  *		Make the converter to a column, in the current context.
+ *
+ * hides_values says that messages may not show stored values; see
+ * mts_table_shows_values().
  */
 MtsFromBson *
-mts_from_bson_prepare(const MtsTable *table, int column)
+mts_from_bson_prepare(const MtsTable *table, int column, bool hides_values)
 {
 	const MtsAttribute *attribute = &table->attributes[column];
 
-	return prepare(table, column, attribute->typid, attribute->typmod);
+	return prepare(table, column,
+				   table->on_invalid != MTS_INVALID_ERROR || hides_values,
+				   attribute->typid, attribute->typmod);
 }
 
 /* Set the error of a value that the type cannot hold; return false. */
@@ -115,8 +117,8 @@ refuse_value(const MtsFromBson *converter, const MtsElement *element,
  * Interrupts are held off then: they would raise the errors of workers here.
  */
 static bool
-catch_input(MtsFromBson *converter, FmgrInfo *input, char *text, int32 typmod,
-			Datum *value, MtsError *error)
+catch_input(MtsInput *input, char *text, int32 typmod, Datum *value,
+			MtsError *error)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -131,7 +133,8 @@ catch_input(MtsFromBson *converter, FmgrInfo *input, char *text, int32 typmod,
 	MemoryContextSwitchTo(context);
 	PG_TRY();
 	{
-		*value = InputFunctionCall(input, text, converter->ioparam, typmod);
+		*value =
+			InputFunctionCall(&input->function, text, input->ioparam, typmod);
 		if (in_subtransaction)
 			ReleaseCurrentSubTransaction();
 		if (is_parallel)
@@ -160,8 +163,25 @@ catch_input(MtsFromBson *converter, FmgrInfo *input, char *text, int32 typmod,
 	return ok;
 }
 
+static MtsInput *
+input_of(MtsFromBson *converter, Oid typid)
+{
+	MtsInput *input =
+		typid == TIMESTAMPOID ? &converter->local_input : &converter->input;
+	Oid function;
+
+	if (!OidIsValid(input->function.fn_oid))
+	{
+		getTypeInputInfo(typid, &function, &input->ioparam);
+		fmgr_info_cxt(function, &input->function,
+					  GetMemoryChunkContext(converter));
+	}
+	return input;
+}
+
 /*
- * Call a type's input function.
+ * Call the input function of a type: the converter's or, for a time, that of
+ * timestamptz or timestamp.
  *
  * Its error is raised, with the scan's context, unless invalid values are
  * skipped, or the user may not see the value in it.  The input functions of
@@ -169,20 +189,22 @@ catch_input(MtsFromBson *converter, FmgrInfo *input, char *text, int32 typmod,
  * versions that have soft errors.  Nothing is known of other types' functions.
  */
 static bool
-call_input(MtsFromBson *converter, FmgrInfo *input, char *text, int32 typmod,
+call_input(MtsFromBson *converter, Oid typid, char *text, int32 typmod,
 		   Datum *value, MtsError *error)
 {
+	MtsInput *input = input_of(converter, typid);
 	bool is_own = converter->typid < FirstGenbkiObjectId;
 	char *problem;
 
 	if (!converter->catches ||
 		(!is_own && !mts_may_begin_subtransaction() &&
 		 converter->table->on_invalid != MTS_INVALID_ERROR))
-		*value = InputFunctionCall(input, text, converter->ioparam, typmod);
+		*value =
+			InputFunctionCall(&input->function, text, input->ioparam, typmod);
 	else if (!is_own || !MTS_HAS_SOFT_INPUT)
-		return catch_input(converter, input, text, typmod, value, error);
-	else if (!mts_input_softly(input, text, converter->ioparam, typmod, value,
-							   &problem))
+		return catch_input(input, text, typmod, value, error);
+	else if (!mts_input_softly(&input->function, text, input->ioparam, typmod,
+							   value, &problem))
 		return mts_report_refuse(error, problem, NULL);
 	return true;
 }
@@ -282,7 +304,7 @@ survives(MtsFromBson *converter, char *text, Datum value)
 	Oid typid = converter->typid;
 	Oid output;
 	bool is_varlena;
-	Datum whole;
+	MtsInput *input;
 
 	/* numeric does not read hexadecimal digits, which float8 may */
 	if (typid == FLOAT8OID)
@@ -296,9 +318,10 @@ survives(MtsFromBson *converter, char *text, Datum value)
 	getTypeOutputInfo(typid, &output, &is_varlena);
 	if (converter->typmod >= 0)
 	{
-		whole =
-			InputFunctionCall(&converter->input, text, converter->ioparam, -1);
-		text = OidOutputFunctionCall(output, whole);
+		input = input_of(converter, typid);
+		text = OidOutputFunctionCall(output,
+									 InputFunctionCall(&input->function, text,
+													   input->ioparam, -1));
 	}
 	return strcmp(OidOutputFunctionCall(output, value), text) == 0;
 }
@@ -311,7 +334,7 @@ by_text(MtsFromBson *converter, const MtsElement *element, Datum *value,
 	char *text = value_text(element);
 
 	return text &&
-		   call_input(converter, &converter->input, text, converter->typmod,
+		   call_input(converter, converter->typid, text, converter->typmod,
 					  value, error) &&
 		   survives(converter, text, *value);
 }
@@ -335,8 +358,8 @@ to_text(MtsFromBson *converter, const MtsElement *element, Datum *value,
 	if (!text || !has_room(converter, text))
 		return false;
 	if (converter->typid == BPCHAROID)
-		return call_input(converter, &converter->input, text,
-						  converter->typmod, value, error);
+		return call_input(converter, converter->typid, text, converter->typmod,
+						  value, error);
 	*value = CStringGetTextDatum(text);
 	return true;
 }
@@ -407,10 +430,9 @@ text_to_time(MtsFromBson *converter, const MtsElement *element, Datum *value,
 		converter->typid == TIMESTAMPTZOID || (text && names_zone(text));
 	MtsTime t;
 
-	if (!text || !call_input(converter,
-							 is_zoned ? &converter->instant_input
-									  : &converter->local_input,
-							 text, -1, value, error))
+	if (!text ||
+		!call_input(converter, is_zoned ? TIMESTAMPTZOID : TIMESTAMPOID, text,
+					-1, value, error))
 		return false;
 	t = DatumGetTimestamp(*value);
 	if (TIMESTAMP_NOT_FINITE(t))
@@ -451,7 +473,7 @@ to_numeric(MtsFromBson *converter, const MtsElement *element, Datum *value,
 	{
 		text = value_text(element);
 		if (!text ||
-			!call_input(converter, &converter->input, text, -1, value, error))
+			!call_input(converter, converter->typid, text, -1, value, error))
 			return false;
 		numeric = DatumGetNumeric(*value);
 	}
@@ -463,7 +485,7 @@ to_numeric(MtsFromBson *converter, const MtsElement *element, Datum *value,
 
 	/* the precision and scale must not remove digits */
 	text = DatumGetCString(DirectFunctionCall1(numeric_out, *value));
-	return call_input(converter, &converter->input, text, typmod, value,
+	return call_input(converter, converter->typid, text, typmod, value,
 					  error) &&
 		   mts_number_compare_numerics(NumericGetDatum(numeric), *value) == 0;
 }
@@ -724,7 +746,7 @@ convert(MtsFromBson *converter, const MtsElement *element, Datum *value,
 		case JSONOID:
 		case JSONBOID:
 			text = mts_document_value_json(element);
-			return text && call_input(converter, &converter->input, text, -1,
+			return text && call_input(converter, converter->typid, text, -1,
 									  value, error);
 		case INT2OID:
 		case INT4OID:

@@ -11,6 +11,13 @@
 #include "core/bucket/unfold.h"
 #include "table/table.h"
 
+/* The input function of a type, which is found when a text requires it */
+typedef struct MtsInput
+{
+	FmgrInfo function;
+	Oid ioparam;
+} MtsInput;
+
 /* How to convert to one column; made once for each scan */
 typedef struct MtsFromBson
 {
@@ -19,12 +26,10 @@ typedef struct MtsFromBson
 	const MtsTable *table;
 	Oid typid; /* of the column, or its base type */
 	int32 typmod;
-	bool is_key;    /* it accepts only the key's BSON types */
-	bool catches;   /* an error of the input function is not raised */
-	FmgrInfo input; /* the type's input function, for text */
-	Oid ioparam;
-	FmgrInfo instant_input;    /* that of timestamptz */
-	FmgrInfo local_input;      /* that of timestamp */
+	bool is_key;          /* it accepts only the key's BSON types */
+	bool catches;         /* an error of the input function is not raised */
+	MtsInput input;       /* of the type; for a time, of timestamptz */
+	MtsInput local_input; /* of timestamp */
 	struct MtsFromBson *base;  /* to the base type of a domain, else NULL */
 	struct MtsFromBson *items; /* to the elements of an array, else NULL */
 	int16 item_length;         /* how an array stores them */
@@ -32,7 +37,8 @@ typedef struct MtsFromBson
 	char item_align;
 } MtsFromBson;
 
-extern MtsFromBson *mts_from_bson_prepare(const MtsTable *table, int column);
+extern MtsFromBson *mts_from_bson_prepare(const MtsTable *table, int column,
+										  bool hides_values);
 extern bool mts_from_bson_element(MtsFromBson *converter,
 								  const MtsElement *element, Datum *value,
 								  bool *isnull, MtsError *error);

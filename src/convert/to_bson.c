@@ -68,7 +68,8 @@ MtsToBson *
 mts_to_bson_prepare(const MtsTable *table, int column)
 {
 	return prepare(table, column, table->attributes[column].typid,
-				   mts_from_bson_prepare(table, column));
+				   mts_from_bson_prepare(table, column,
+										 !mts_table_shows_values(table)));
 }
 
 /* ---- One value as a type ---------------------------------------------- */

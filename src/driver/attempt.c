@@ -42,27 +42,12 @@
 /* The longest time that a member has to answer, in microseconds */
 #define MAX_PATIENCE INT64CONST(30000000)
 
-/* The default of serverSelectionTimeoutMS, as in MongoDB's drivers */
-#define DEFAULT_SELECTION_MSECS 30000
-
 /* How long the primary that was selected serves other calls, too, in
  * microseconds; libmongoc checks connections that were idle for 5 seconds */
 #define SELECTION_TIME 1000000
 
 /* How long an optional call may take, in microseconds */
 #define OPTIONAL_TIME 1000000
-
-/* When the time to select a server ends that begins now */
-static int64
-selection_expiry(const MtsConnection *connection)
-{
-	const mongoc_uri_t *uri = mongoc_client_get_uri(connection->client);
-
-	return mts_wait_expiry(
-		mongoc_uri_get_option_as_int32(uri,
-									   MONGOC_URI_SERVERSELECTIONTIMEOUTMS,
-									   DEFAULT_SELECTION_MSECS));
-}
 
 /*
  * mts_attempt_begin
@@ -81,7 +66,7 @@ mts_attempt_begin(MtsConnection *connection, const char *message,
 		.message = message,
 		.needs_primary = from == MTS_FROM_PRIMARY,
 		.is_repeatable = true,
-		.expiry = selection_expiry(connection),
+		.expiry = mts_wait_expiry(connection->selection_timeout),
 		.patience = MTS_PATIENCE,
 	};
 }
@@ -402,7 +387,7 @@ mts_attempt_should_repeat(MtsAttempt *attempt, const bson_error_t *error)
 	}
 	/* the time to wait begins with the first failure */
 	if (is_first)
-		attempt->expiry = selection_expiry(connection);
+		attempt->expiry = mts_wait_expiry(connection->selection_timeout);
 	attempt->has_failed = true;
 	return attempt->is_repeatable &&
 		   (attempt->server.is_replicated ||
@@ -418,11 +403,11 @@ mts_attempt_should_repeat(MtsAttempt *attempt, const bson_error_t *error)
 void
 mts_attempt_append_collation(const MtsAttempt *attempt, bson_t *doc)
 {
-	bson_t collation;
+	static bson_t simple = BSON_INITIALIZER;
 
 	if (attempt->connection->lacks_collation)
 		return;
-	bson_append_document_begin(doc, "collation", -1, &collation);
-	bson_append_utf8(&collation, "locale", -1, "simple", -1);
-	bson_append_document_end(doc, &collation);
+	if (bson_empty(&simple))
+		bson_append_utf8(&simple, "locale", -1, "simple", -1);
+	bson_append_document(doc, "collation", -1, &simple);
 }

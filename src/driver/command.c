@@ -82,10 +82,21 @@ find_given(const bson_t *command)
 	{
 		const char *key = bson_iter_key(&iter);
 
-		given.comment |= strcmp(key, "comment") == 0;
-		given.session |= strcmp(key, "lsid") == 0;
-		given.read_concern |= strcmp(key, "readConcern") == 0;
-		given.write_concern |= strcmp(key, "writeConcern") == 0;
+		switch (key[0])
+		{
+			case 'c':
+				given.comment |= strcmp(key, "comment") == 0;
+				break;
+			case 'l':
+				given.session |= strcmp(key, "lsid") == 0;
+				break;
+			case 'r':
+				given.read_concern |= strcmp(key, "readConcern") == 0;
+				break;
+			case 'w':
+				given.write_concern |= strcmp(key, "writeConcern") == 0;
+				break;
+		}
 	}
 	return given;
 }

@@ -58,6 +58,7 @@ append_escape(StringInfo text, char escape, Oid relid)
 {
 	bool has_catalog = IsTransactionState();
 	const char *name;
+	char digits[12];
 
 	switch (escape)
 	{
@@ -69,16 +70,18 @@ append_escape(StringInfo text, char escape, Oid relid)
 						has_catalog ? get_database_name(MyDatabaseId) : NULL);
 			break;
 		case 'p':
-			appendStringInfo(text, "%d", MyProcPid);
+			pg_ltoa(MyProcPid, digits);
+			appendStringInfoString(text, digits);
 			break;
 		case 't':
 			/* a command can be for no table */
 			name = has_catalog ? get_rel_name(relid) : NULL;
-			if (name)
-				appendStringInfoString(text, quote_qualified_identifier(
-												 get_namespace_name(
-													 get_rel_namespace(relid)),
-												 name));
+			if (!name)
+				break;
+			appendStringInfoString(text, quote_identifier(get_namespace_name(
+											 get_rel_namespace(relid))));
+			appendStringInfoChar(text, '.');
+			appendStringInfoString(text, quote_identifier(name));
 			break;
 		case 'u':
 			append_name(text, has_catalog
@@ -98,8 +101,9 @@ clean(StringInfo text)
 		for (int i = 0; i < text->len; i++)
 			if (IS_HIGHBIT_SET(text->data[i]))
 				text->data[i] = '?';
-	text->len =
-		pg_encoding_mbcliplen(PG_UTF8, text->data, text->len, MAX_COMMENT);
+	if (text->len > MAX_COMMENT)
+		text->len =
+			pg_encoding_mbcliplen(PG_UTF8, text->data, text->len, MAX_COMMENT);
 	while (text->len > 0 && text->data[text->len - 1] == ' ')
 		text->len--;
 	text->data[text->len] = '\0';
@@ -107,15 +111,14 @@ clean(StringInfo text)
 
 /*
  * mts_comment_append
- *		Append the comment of a command to the server that has been selected,
- *		unless it has one.
+ *		Append the comment of a command to the server that has been selected.
  */
 void
 mts_comment_append(const MtsAttempt *attempt, bson_t *command)
 {
 	StringInfoData text;
 
-	if (!attempt->server.accepts_comment || bson_has_field(command, "comment"))
+	if (!attempt->server.accepts_comment)
 		return;
 	initStringInfo(&text);
 	for (const char *at = attempt->connection->comment; *at; at++)

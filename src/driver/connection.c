@@ -31,6 +31,9 @@
 /* The default of socketTimeoutMS, as in libmongoc */
 #define DEFAULT_SOCKET_MSECS 300000
 
+/* The default of serverSelectionTimeoutMS, as in MongoDB's drivers */
+#define DEFAULT_SELECTION_MSECS 30000
+
 /* The options of a server and a user mapping that a connection needs */
 typedef struct Options
 {
@@ -440,6 +443,13 @@ make_client(MtsConnection *connection, Oid userid)
 		set_write_concern(connection->client, uri);
 		set_read_concern(connection);
 	}
+	connection->exchange.timeout =
+		mongoc_uri_get_option_as_int32(uri, MONGOC_URI_SOCKETTIMEOUTMS,
+									   DEFAULT_SOCKET_MSECS);
+	connection->selection_timeout =
+		mongoc_uri_get_option_as_int32(uri,
+									   MONGOC_URI_SERVERSELECTIONTIMEOUTMS,
+									   DEFAULT_SELECTION_MSECS);
 	mongoc_uri_destroy(uri);
 	if (!connection->client)
 		mts_report_failure(
@@ -447,11 +457,6 @@ make_client(MtsConnection *connection, Oid userid)
 			psprintf("could not create a client for foreign server \"%s\"",
 					 server->servername),
 			&error);
-	connection->exchange.timeout =
-		mongoc_uri_get_option_as_int32(mongoc_client_get_uri(
-										   connection->client),
-									   MONGOC_URI_SOCKETTIMEOUTMS,
-									   DEFAULT_SOCKET_MSECS);
 	mongoc_client_set_error_api(connection->client,
 								MONGOC_ERROR_API_VERSION_2);
 	mongoc_client_set_appname(connection->client, "mongo_ts_fdw");

@@ -90,8 +90,9 @@ typedef struct MtsConnection
 	uint32 mapping_hash; /* values that invalidation messages have */
 	mongoc_client_t *client;
 	MtsWait wait;
-	MtsServer primary;    /* the one selected last */
-	int64 primary_expiry; /* when it must be selected again, in monotonic
+	int selection_timeout; /* of the URI, in milliseconds */
+	MtsServer primary;     /* the one selected last */
+	int64 primary_expiry;  /* when it must be selected again, in monotonic
 						   * microseconds */
 	MtsSnapshots snapshots;
 	MtsExchange exchange;

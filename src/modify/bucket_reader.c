@@ -17,7 +17,7 @@
  * row_ids numbers the rows; NULL where they need no number.
  */
 MtsBucketReader *
-mts_bucket_reader_new(MtsTable *table, Oid userid, TupleDesc rows,
+mts_bucket_reader_new(const MtsTable *table, Oid userid, TupleDesc rows,
 					  MtsRowIds *row_ids)
 {
 	MtsBucketReader *reader = palloc(sizeof(MtsBucketReader));

@@ -19,8 +19,8 @@ typedef struct MtsBucketReader
 	TupleTableSlot *row; /* the point that was read last */
 } MtsBucketReader;
 
-extern MtsBucketReader *mts_bucket_reader_new(MtsTable *table, Oid userid,
-											  TupleDesc rows,
+extern MtsBucketReader *mts_bucket_reader_new(const MtsTable *table,
+											  Oid userid, TupleDesc rows,
 											  MtsRowIds *row_ids);
 extern void mts_bucket_reader_open(MtsBucketReader *reader,
 								   const char *collection,

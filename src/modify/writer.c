@@ -274,7 +274,7 @@ mts_writer_discard(MtsWriter *writer)
  *		Prepare to write into a table with the rights of a user's mapping.
  */
 MtsWriter *
-mts_writer_new(MtsTable *table, Oid userid)
+mts_writer_new(const MtsTable *table, Oid userid)
 {
 	MtsWriter *writer = palloc0(sizeof(MtsWriter));
 

@@ -22,7 +22,7 @@ typedef struct MtsTrial
 
 typedef struct MtsWriter
 {
-	MtsTable *table;
+	const MtsTable *table;
 	Oid userid;
 	MtsTargeting *targeting;
 	MtsBulk bulk;
@@ -69,7 +69,7 @@ typedef struct MtsWriter
 	int ntried;      /* writes that assume it */
 } MtsWriter;
 
-extern MtsWriter *mts_writer_new(MtsTable *table, Oid userid);
+extern MtsWriter *mts_writer_new(const MtsTable *table, Oid userid);
 extern MtsBucketWrite *mts_writer_add(MtsWriter *writer, TupleTableSlot *slot);
 extern bool mts_writer_is_full(MtsWriter *writer);
 extern void mts_writer_discard(MtsWriter *writer);

@@ -261,7 +261,7 @@ acquire_rows(Relation relation, int elevel, HeapTuple *rows, int targrows,
 	MemoryContext context =
 		AllocSetContextCreate(caller, "mongo_ts_fdw analyze",
 							  ALLOCSET_DEFAULT_SIZES);
-	MtsTable *table;
+	const MtsTable *table;
 	MtsScan *scan;
 	ExprContext *econtext;
 	TupleTableSlot *slot;
@@ -319,7 +319,7 @@ mtsAnalyzeForeignTable(Relation relation, AcquireSampleRowsFunc *func,
 					   BlockNumber *totalpages)
 {
 	Oid userid = relation->rd_rel->relowner;
-	MtsTable *table = mts_native_open(relation, userid);
+	const MtsTable *table = mts_native_open(relation, userid);
 	double drawn =
 		mts_analyze_sample_size(&table->layout,
 								ROWS_PER_TARGET * default_statistics_target);

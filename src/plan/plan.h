@@ -21,7 +21,7 @@
 /* A relation's fdw_private, while it is planned */
 typedef struct MtsRelInfo
 {
-	MtsTable *table;
+	const MtsTable *table;
 
 	/* clauses that have been classified, and their MtsQuals, or NULL */
 	List *known;

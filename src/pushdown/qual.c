@@ -446,6 +446,17 @@ value_of(const MtsTable *table, const MtsQual *qual, Datum datum,
 	}
 }
 
+/* Append a value to an array that has so many already. */
+static void
+append_item(bson_t *array, uint32 n, const bson_value_t *value)
+{
+	char buffer[16];
+	const char *key;
+	size_t len = bson_uint32_to_string(n, &key, buffer, sizeof(buffer));
+
+	bson_append_value(array, key, (int) len, value);
+}
+
 static MtsFilter *
 evaluate_field(const MtsTable *table, const MtsQual *qual,
 			   ExprContext *econtext)
@@ -456,7 +467,7 @@ evaluate_field(const MtsTable *table, const MtsQual *qual,
 	int n = evaluate_right(qual, econtext, &values, &has_null);
 	bson_value_t value;
 	bson_t *ops, *list;
-	int listed = 0;
+	uint32 listed = 0;
 
 	if (has_null && (!qual->is_array || is_ne))
 		return make_filter(MTS_FILTER_FALSE, 0);
@@ -468,7 +479,11 @@ evaluate_field(const MtsTable *table, const MtsQual *qual,
 	list = mts_document_new();
 	for (int i = 0; i < n; i++)
 		if (value_of(table, qual, values[i], &value))
-			bson_append_value(list, psprintf("%d", listed++), -1, &value);
+		{
+			if (qual->is_array)
+				append_item(list, listed, &value);
+			listed++;
+		}
 	if (listed == 0 && !is_ne)
 		return make_filter(MTS_FILTER_FALSE, 0);
 	if (qual->is_array)

@@ -159,7 +159,10 @@ is_slot(const MtsTable *table, int column)
 static bool
 is_constant_in_scan(const Target *target, Expr *expr)
 {
-	return !bms_is_member(target->varno, pull_varnos(NULL, (Node *) expr)) &&
+	if (IsA(expr, Const) || IsA(expr, Param))
+		return true;
+	return !mts_shippable_var(expr, target->varno) &&
+		   !bms_is_member(target->varno, pull_varnos(NULL, (Node *) expr)) &&
 		   !contain_volatile_functions((Node *) expr) &&
 		   !contain_subplans((Node *) expr);
 }

@@ -21,6 +21,16 @@ sorts_as_times(const MtsFormat *format, const MtsClock *clock)
 		   !(format->kind == MTS_FORMAT_TEXT && clock->to_local);
 }
 
+/* The name by which MongoDB's queries address a field, palloc'd */
+static const char *
+dotted_name(const MtsPath *path)
+{
+	char text[MTS_MAX_PATH];
+
+	mts_path_dotted(path->steps, path->nsteps, text, sizeof(text));
+	return pstrdup(text);
+}
+
 /* Fill in a field; false if its values do not sort as times. */
 static bool
 complete_field(const MtsLayout *layout, const MtsPath *path,
@@ -31,8 +41,7 @@ complete_field(const MtsLayout *layout, const MtsPath *path,
 		return false;
 	field->path = path;
 	field->format = format;
-	mts_path_dotted(path->steps, path->nsteps, field->dotted,
-					sizeof(field->dotted));
+	field->dotted = dotted_name(path);
 	return true;
 }
 
@@ -147,8 +156,7 @@ mts_sort_order_open(const MtsTable *table, List *plan)
 			order->is_by_bound = true;
 			path = &order->extreme->path;
 		}
-		mts_path_dotted(path->steps, path->nsteps, key->field,
-						sizeof(key->field));
+		key->field = dotted_name(path);
 	}
 	return order;
 }

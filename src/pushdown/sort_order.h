@@ -8,7 +8,6 @@
 #include "postgres.h"
 #include "nodes/pg_list.h"
 
-#include "core/update/change.h"
 #include "table/table.h"
 
 /* A field whose values MongoDB sorts as the times that they are */
@@ -16,7 +15,7 @@ typedef struct MtsOrderField
 {
 	const MtsPath *path;
 	const MtsFormat *format;
-	char dotted[MTS_MAX_DOTTED + 1];
+	const char *dotted;
 } MtsOrderField;
 
 /* A column by which a scan's rows are sorted */
@@ -27,8 +26,8 @@ typedef struct MtsSortKey
 	Oid collation;
 	bool descending;
 	bool nulls_first;
-	char field[MTS_MAX_DOTTED + 1]; /* that MongoDB sorts by; set in the first
-									 * nsorted keys only */
+	const char *field; /* that MongoDB sorts by; set in the first nsorted keys
+						* only */
 } MtsSortKey;
 
 /*

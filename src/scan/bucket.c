@@ -170,7 +170,7 @@ new_batch_of_rows(MtsBucket *bucket)
  * row in row_context, which each row resets.
  */
 MtsBucket *
-mts_bucket_new(MtsTable *table, const bool *needed, MtsRowIds *row_ids,
+mts_bucket_new(const MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 			   MtsCounters *counters, MemoryContext row_context)
 {
 	const MtsLayout *layout = &table->layout;
@@ -188,7 +188,8 @@ mts_bucket_new(MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 		if (needed[i])
 			bucket->outputs[bucket->noutputs++] =
 				(MtsOutput){kind_of(layout, i), i,
-							mts_from_bson_prepare(table, i)};
+							mts_from_bson_prepare(table, i,
+												  bucket->hides_values)};
 	bucket->values = palloc0(n * sizeof(Datum));
 	bucket->nulls = palloc(n * sizeof(bool));
 	memset(bucket->nulls, true, n * sizeof(bool));

@@ -54,7 +54,7 @@ typedef struct MtsOutput
 
 typedef struct MtsBucket
 {
-	MtsTable *table;
+	const MtsTable *table;
 	MtsCounters *counters;
 	int noutputs;
 	MtsOutput *outputs;    /* by column */
@@ -101,7 +101,7 @@ typedef struct MtsBucket
 	int failures; /* of successive buckets to be read at once */
 } MtsBucket;
 
-extern MtsBucket *mts_bucket_new(MtsTable *table, const bool *needed,
+extern MtsBucket *mts_bucket_new(const MtsTable *table, const bool *needed,
 								 MtsRowIds *row_ids, MtsCounters *counters,
 								 MemoryContext row_context);
 extern bool mts_bucket_open(MtsBucket *bucket, MtsBucketSource *source,

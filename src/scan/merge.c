@@ -578,6 +578,11 @@ clear(MtsMerge *merge)
 bool
 mts_merge_next(MtsMerge *merge, TupleTableSlot *slot)
 {
+	if (!merge->skip_scan && merge->nready > 0)
+	{
+		return_row(merge, slot);
+		return true;
+	}
 	if (!merge->skip_scan)
 		return next_row(merge, slot);
 	mts_scan_prepare(merge->scan);

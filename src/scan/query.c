@@ -21,7 +21,7 @@
 
 /* A query for all points of all buckets */
 static MtsQuery *
-new_query(MtsTable *table, const MtsQuerySpec *spec)
+new_query(const MtsTable *table, const MtsQuerySpec *spec)
 {
 	MtsQuery *query = palloc0(sizeof(MtsQuery));
 
@@ -182,7 +182,7 @@ unsorted_come_first(const MtsQuery *query)
 
 /* mts_query_make: make the query for the present values of parameters. */
 MtsQuery *
-mts_query_make(MtsTable *table, const MtsQuerySpec *spec,
+mts_query_make(const MtsTable *table, const MtsQuerySpec *spec,
 			   ExprContext *econtext)
 {
 	MtsQuery *query = new_query(table, spec);
@@ -205,7 +205,7 @@ mts_query_make(MtsTable *table, const MtsQuerySpec *spec,
  * The filter, which the caller keeps alive, selects them.
  */
 MtsQuery *
-mts_query_of_filter(MtsTable *table, const MtsQuerySpec *spec,
+mts_query_of_filter(const MtsTable *table, const MtsQuerySpec *spec,
 					const bson_t *filter)
 {
 	MtsQuery *query = new_query(table, spec);

@@ -27,7 +27,7 @@ typedef enum MtsContent
 /* A query is never changed. */
 typedef struct MtsQuery
 {
-	MtsTable *table;
+	const MtsTable *table;
 	const bool *needed; /* by column of the layout */
 	MtsContent content;
 	bool is_possible; /* false if no bucket can match */
@@ -63,9 +63,11 @@ typedef struct MtsQuerySpec
 	bool counts_rows;            /* nothing but the number of rows is wanted */
 } MtsQuerySpec;
 
-extern MtsQuery *mts_query_make(MtsTable *table, const MtsQuerySpec *spec,
+extern MtsQuery *mts_query_make(const MtsTable *table,
+								const MtsQuerySpec *spec,
 								ExprContext *econtext);
-extern MtsQuery *mts_query_of_filter(MtsTable *table, const MtsQuerySpec *spec,
+extern MtsQuery *mts_query_of_filter(const MtsTable *table,
+									 const MtsQuerySpec *spec,
 									 const bson_t *filter);
 extern MtsQuery *mts_query_of_ids(const MtsQuery *query, const bson_t *ids);
 extern bson_t *mts_query_whole_projection(const MtsQuery *query);

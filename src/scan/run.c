@@ -67,9 +67,37 @@ compare_for_qsort(const void *a, const void *b, void *order)
 	return mts_run_compare(order, a, b);
 }
 
-/* Sort the rows of a run; most runs are sorted already, or reversed. */
+/*
+ * Tell whether the rows of a batch are sorted, or in reverse: their times
+ * increase or decrease, and the columns by which they are sorted before the
+ * time are the bucket's.
+ */
+static bool
+is_in_order_of_time(const MtsRunOrder *order, const MtsBatch *batch)
+{
+	const MtsOutput *outputs = order->bucket->outputs;
+	int column = 0;
+	int increasing = 1;
+	int decreasing = 1;
+
+	while (column < order->ncolumns &&
+		   outputs[order->columns[column].output].kind == MTS_OUTPUT_BUCKET)
+		column++;
+	if (column == order->ncolumns ||
+		outputs[order->columns[column].output].kind != MTS_OUTPUT_TIME)
+		return false;
+	while (increasing < batch->n &&
+		   batch->times[increasing - 1] < batch->times[increasing])
+		increasing++;
+	while (decreasing < batch->n &&
+		   batch->times[decreasing - 1] > batch->times[decreasing])
+		decreasing++;
+	return increasing >= batch->n || decreasing >= batch->n;
+}
+
+/* Sort the rows of a run, if they are not sorted or in reverse already. */
 static void
-sort_rows(const MtsRunOrder *order, MtsRun *run)
+sort_rows(const MtsRunOrder *order, MtsRun *run, bool is_in_order)
 {
 	if (run->n > 1 &&
 		mts_run_compare(order, &run->rows[0], mts_run_last(run)) > 0)
@@ -81,8 +109,9 @@ sort_rows(const MtsRunOrder *order, MtsRun *run)
 			run->rows[j] = row;
 		}
 	/* PostgreSQL's qsort checks for sorted input first */
-	qsort_arg(run->rows, run->n, sizeof(MtsRow), compare_for_qsort,
-			  (void *) order);
+	if (!is_in_order)
+		qsort_arg(run->rows, run->n, sizeof(MtsRow), compare_for_qsort,
+				  (void *) order);
 }
 
 /* Copy a value of an output, unless it is in the Datum or null. */
@@ -143,8 +172,8 @@ copy_own(const MtsRunOrder *order, MtsBucket *bucket, MtsRow *own, int n)
 			int column = bucket->outputs[i].column;
 
 			row->nulls[i] = bucket->nulls[column];
-			row->values[i] = copy_value(order, i, bucket->values[column],
-										row->nulls[i]);
+			row->values[i] =
+				copy_value(order, i, bucket->values[column], row->nulls[i]);
 		}
 	}
 }
@@ -156,11 +185,28 @@ set_column(const MtsBucket *bucket, int output, MtsRow *rows)
 	const bool *missing;
 	const Datum *values =
 		mts_bucket_batch_column(bucket, &bucket->outputs[output], &missing);
+	int n = bucket->batch->n;
 
-	for (int i = 0; i < bucket->batch->n; i++)
-	{
+	for (int i = 0; i < n; i++)
 		rows[i].values[output] = values[i];
-		rows[i].nulls[output] = missing && missing[i];
+	for (int i = 0; i < n && missing; i++)
+		rows[i].nulls[output] = missing[i];
+}
+
+/* Set the values of an output that all points of a series have. */
+static void
+set_own(const MtsBucket *bucket, int output, const MtsRow *own, MtsRow *rows)
+{
+	const MtsBatch *batch = bucket->batch;
+	const int *series = batch->nkeys > 0 ? batch->series_of : NULL;
+	int n = batch->n;
+
+	for (int i = 0; i < n; i++)
+	{
+		const MtsRow *of = &own[series ? series[i] : 0];
+
+		rows[i].values[output] = of->values[output];
+		rows[i].nulls[output] = of->nulls[output];
 	}
 }
 
@@ -173,24 +219,20 @@ copy_batch(const MtsRunOrder *order, MtsRun *run, MtsBucket *bucket)
 	int nseries = batch->nkeys > 0 ? batch->nseries : 1;
 	MtsRow *own = palloc(nseries * sizeof(MtsRow));
 	Datum *values = palloc(batch->n * n * sizeof(Datum) + 1);
-	bool *nulls = palloc(batch->n * n * sizeof(bool) + 1);
+	bool *nulls = palloc0(batch->n * n * sizeof(bool) + 1);
 
 	copy_own(order, bucket, own, nseries);
 	run->n = batch->n;
 	run->rows = palloc(batch->n * sizeof(MtsRow) + 1);
 	for (int i = 0; i < batch->n; i++)
-	{
-		const MtsRow *of = &own[batch->nkeys > 0 ? batch->series_of[i] : 0];
-		MtsRow *row = &run->rows[i];
-
-		*row = (MtsRow){batch->times[i], values + i * n, nulls + i * n};
-		memcpy(row->values, of->values, n * sizeof(Datum));
-		memcpy(row->nulls, of->nulls, n * sizeof(bool));
-	}
+		run->rows[i] =
+			(MtsRow){batch->times[i], values + i * n, nulls + i * n};
 	for (int i = 0; i < n; i++)
 		if (bucket->outputs[i].kind == MTS_OUTPUT_TIME ||
 			batch->words[bucket->outputs[i].column].room > 0)
 			set_column(bucket, i, run->rows);
+		else
+			set_own(bucket, i, own, run->rows);
 }
 
 /*
@@ -208,14 +250,18 @@ mts_run_read(const MtsRunOrder *order, MtsBucket *bucket, TupleTableSlot *slot)
 							  ALLOCSET_DEFAULT_MAXSIZE);
 	MemoryContext old = MemoryContextSwitchTo(memory);
 	MtsRun *run = palloc0(sizeof(MtsRun));
+	bool is_in_order = false;
 
 	run->memory = memory;
 	if (mts_bucket_take_batch(bucket))
+	{
 		copy_batch(order, run, bucket);
+		is_in_order = is_in_order_of_time(order, bucket->batch);
+	}
 	else
 		while (mts_bucket_next_row(bucket, slot))
 			append_row(order, run, slot);
-	sort_rows(order, run);
+	sort_rows(order, run, is_in_order);
 	run->size = MemoryContextMemAllocated(memory, false);
 	MemoryContextSwitchTo(old);
 	return run;
@@ -230,15 +276,19 @@ void
 mts_run_fill_slot(const MtsRunOrder *order, const MtsRow *row,
 				  TupleTableSlot *slot)
 {
-	const MtsBucket *bucket = order->bucket;
+	const MtsOutput *outputs = order->bucket->outputs;
+	int noutputs = order->bucket->noutputs;
+	MtsRow from = *row;
+	MtsRow to = {.values = slot->tts_values, .nulls = slot->tts_isnull};
 
-	memset(slot->tts_isnull, true, order->desc->natts);
-	for (int i = 0; i < bucket->noutputs; i++)
+	if (noutputs < order->desc->natts)
+		memset(to.nulls, true, order->desc->natts);
+	for (int i = 0; i < noutputs; i++)
 	{
-		int column = bucket->outputs[i].column;
+		int column = outputs[i].column;
 
-		slot->tts_values[column] = row->values[i];
-		slot->tts_isnull[column] = row->nulls[i];
+		to.values[column] = from.values[i];
+		to.nulls[column] = from.nulls[i];
 	}
 	ExecStoreVirtualTuple(slot);
 }

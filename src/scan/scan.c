@@ -80,7 +80,8 @@ new_scan(MtsBucketSource *source, bool *needed, ExprContext *econtext,
  * get row ids.
  */
 MtsScan *
-mts_scan_new(MtsTable *table, Oid userid, List *attnums, ExprContext *econtext)
+mts_scan_new(const MtsTable *table, Oid userid, List *attnums,
+			 ExprContext *econtext)
 {
 	MtsRowIds *row_ids =
 		list_member_int(attnums, SelfItemPointerAttributeNumber)
@@ -117,7 +118,7 @@ mts_scan_beside(const MtsScan *scan)
  *		the relation varno.
  */
 MtsScan *
-mts_scan_for_plan(ForeignScanState *node, MtsTable *table, Oid userid,
+mts_scan_for_plan(ForeignScanState *node, const MtsTable *table, Oid userid,
 				  List *attnums, Index varno, List *clauses,
 				  ExprContext *econtext)
 {

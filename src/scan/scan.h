@@ -15,7 +15,7 @@
 
 typedef struct MtsScan
 {
-	MtsTable *table;
+	const MtsTable *table;
 	MtsQuerySpec spec;
 	ExprContext *econtext; /* of the conditions, and of the rows */
 	MtsCounters *counters;
@@ -33,12 +33,13 @@ typedef struct MtsScan
 	MtsCounters counters_before; /* this execution began */
 } MtsScan;
 
-extern MtsScan *mts_scan_new(MtsTable *table, Oid userid, List *attnums,
+extern MtsScan *mts_scan_new(const MtsTable *table, Oid userid, List *attnums,
 							 ExprContext *econtext);
 extern MtsScan *mts_scan_beside(const MtsScan *scan);
-extern MtsScan *mts_scan_for_plan(ForeignScanState *node, MtsTable *table,
-								  Oid userid, List *attnums, Index varno,
-								  List *clauses, ExprContext *econtext);
+extern MtsScan *mts_scan_for_plan(ForeignScanState *node,
+								  const MtsTable *table, Oid userid,
+								  List *attnums, Index varno, List *clauses,
+								  ExprContext *econtext);
 extern MtsScan *mts_scan_of_plan(ForeignScanState *node, Relation relation,
 								 Index varno, List *clauses,
 								 ExprContext *econtext);

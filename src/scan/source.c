@@ -40,7 +40,7 @@
  * statement writes anything.
  */
 MtsBucketSource *
-mts_source_new(MtsTable *table, Oid userid, MtsCounters *counters)
+mts_source_new(const MtsTable *table, Oid userid, MtsCounters *counters)
 {
 	MtsBucketSource *source = palloc0(sizeof(MtsBucketSource));
 
@@ -116,8 +116,9 @@ static bool
 list_all(MtsBucketSource *source, bool may_fail)
 {
 	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(source));
-	MtsConnection *connection = connection_of(source);
-	int64 before = connection->round_trips;
+	MtsConnection *connection =
+		source->table->rolling_name ? connection_of(source) : NULL;
+	int64 before = connection ? connection->round_trips : 0;
 	const MtsCollections *collections =
 		mts_collections_list(source->table, source->userid, may_fail);
 
@@ -125,7 +126,8 @@ list_all(MtsBucketSource *source, bool may_fail)
 	if (collections)
 	{
 		/* otherwise the connection may be gone */
-		source->counters->round_trips += connection->round_trips - before;
+		if (connection)
+			source->counters->round_trips += connection->round_trips - before;
 		source->collections = mts_part_of_collections(collections);
 	}
 	MemoryContextSwitchTo(old);

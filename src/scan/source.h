@@ -44,7 +44,7 @@ typedef struct MtsPartReader MtsPartReader;
 
 typedef struct MtsBucketSource
 {
-	MtsTable *table;
+	const MtsTable *table;
 	Oid userid;
 	MtsCounters *counters;
 	MtsSnapshot *snapshot; /* what is read; NULL for the latest buckets */
@@ -80,7 +80,7 @@ typedef struct MtsBucketSource
 	List *collections_read; /* in any execution */
 } MtsBucketSource;
 
-extern MtsBucketSource *mts_source_new(MtsTable *table, Oid userid,
+extern MtsBucketSource *mts_source_new(const MtsTable *table, Oid userid,
 									   MtsCounters *counters);
 extern MtsBucketSource *mts_source_beside(const MtsBucketSource *source);
 extern void mts_source_read_snapshot(MtsBucketSource *source,

@@ -99,7 +99,7 @@ typedef struct Invalid
 typedef struct Check
 {
 	Relation relation;
-	MtsTable *table;
+	const MtsTable *table;
 	MtsIdentity *identity;
 	ReturnSetInfo *result;
 	MtsConnection *connection;
@@ -1368,7 +1368,7 @@ report_emptiness(Check *check, const MtsCollections *collections)
 static void
 check_table(Check *check)
 {
-	MtsTable *table = check->table;
+	MtsTable *table = mts_table_copy(check->table);
 	ExprContext *econtext = CreateStandaloneExprContext();
 	TupleTableSlot *slot =
 		MakeSingleTupleTableSlot(RelationGetDescr(check->relation),
@@ -1378,6 +1378,7 @@ check_table(Check *check)
 
 	/* all problems of a document are found, and values fail softly */
 	table->on_invalid = MTS_INVALID_SKIP;
+	check->table = table;
 	find_declared(check);
 	check->identity = mts_identity_make(table);
 	find_shown(check);

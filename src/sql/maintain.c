@@ -112,7 +112,7 @@ mongo_ts_create_index(PG_FUNCTION_ARGS)
 {
 	Oid relid = PG_GETARG_OID(0);
 	Relation relation;
-	MtsTable *table;
+	const MtsTable *table;
 	MtsIdentity *identity;
 	List *columns = NIL;
 	bson_t *index = mts_document_new();
@@ -273,7 +273,8 @@ check_layout(const MtsTable *table)
  * how many are new.  keys is a row with the values of their columns.
  */
 static int64
-preallocate(MtsTable *table, TupleTableSlot *keys, MtsTime from, MtsTime to)
+preallocate(const MtsTable *table, TupleTableSlot *keys, MtsTime from,
+			MtsTime to)
 {
 	const MtsLayout *layout = &table->layout;
 	MtsTargeting *targeting = mts_row_target_prepare(table);
@@ -334,7 +335,7 @@ mongo_ts_preallocate(PG_FUNCTION_ARGS)
 	MtsTime to = PG_GETARG_TIMESTAMPTZ(2);
 	Jsonb *values = PG_GETARG_JSONB_P(3);
 	Relation relation;
-	MtsTable *table;
+	const MtsTable *table;
 	TupleTableSlot *keys;
 	AclResult allowed = pg_class_aclcheck(relid, GetUserId(), ACL_INSERT);
 	int64 n;

@@ -320,10 +320,11 @@ rewrite_column(MtsColumn *column, bool has_extremes, const MtsNative *native)
 		column->role = MTS_ROLE_VALUE;
 }
 
-/* Turn a table of the points into one of the buckets. */
-static void
-rewrite(MtsTable *table, const MtsNative *native)
+/* Make the table of the buckets of a table of the points. */
+static const MtsTable *
+rewrite(const MtsTable *points, const MtsNative *native)
 {
+	MtsTable *table = mts_table_copy(points);
 	MtsLayout *layout = &table->layout;
 	MtsStep time = mts_layout_time_column(layout)->path.steps[0];
 	MtsColumn *columns = palloc(layout->ncolumns * sizeof(MtsColumn));
@@ -350,6 +351,7 @@ rewrite(MtsTable *table, const MtsNative *native)
 	layout->ids_are_ordered = native->ids_are_ordered;
 	if (!mts_layout_build(layout, &error))
 		elog(ERROR, "native buckets have no layout: %s", error.detail);
+	return table;
 }
 
 /* ---- Tables ------------------------------------------------------------- */
@@ -373,17 +375,18 @@ find_known(const MtsTable *table, Oid userid, bool *is_silent)
 
 /*
  * Ask the server about the collection of a declared table.  NULL if its
- * buckets cannot be read, with the reason in table->native_problem if it is
- * native.
+ * buckets cannot be read, with the reason in *problem if it is native.
  */
 static MtsNative *
-find_native(MtsTable *table, Oid userid, bool is_optional)
+find_native(const MtsTable *table, Oid userid, bool is_optional,
+			const char **problem)
 {
 	Question question = {table, userid, is_optional};
 	MtsKnown *known;
 	MtsNative *native;
 	bool is_silent;
 
+	*problem = NULL;
 	if (!table->native_buckets)
 		return NULL;
 	known = find_known(table, userid, &is_silent);
@@ -392,21 +395,27 @@ find_native(MtsTable *table, Oid userid, bool is_optional)
 	native = ask_collection(&question, &known->is_ordinary);
 	if (!native)
 		return NULL;
-	table->native_problem = find_problem(table, native);
-	if (!table->native_problem)
-		table->native_problem = probe_buckets(&question, native);
-	return table->native_problem ? NULL : native;
+	*problem = find_problem(table, native);
+	if (!*problem)
+		*problem = probe_buckets(&question, native);
+	return *problem ? NULL : native;
 }
 
-static MtsTable *
+static const MtsTable *
 open_table(Relation relation, Oid userid, bool is_optional)
 {
-	MtsTable *table = mts_table_open(relation);
-	MtsNative *native = find_native(table, userid, is_optional);
+	const MtsTable *table = mts_table_open(relation);
+	const char *problem;
+	MtsNative *native = find_native(table, userid, is_optional, &problem);
+	MtsTable *by_view;
 
 	if (native)
-		rewrite(table, native);
-	return table;
+		return rewrite(table, native);
+	if (!problem)
+		return table;
+	by_view = mts_table_copy(table);
+	by_view->native_problem = problem;
+	return by_view;
 }
 
 /*
@@ -417,7 +426,7 @@ open_table(Relation relation, Oid userid, bool is_optional)
  * Otherwise the table is as it is declared, and has the reason in
  * native_problem if the collection is native.
  */
-MtsTable *
+const MtsTable *
 mts_native_open(Relation relation, Oid userid)
 {
 	return open_table(relation, userid, false);
@@ -429,7 +438,7 @@ mts_native_open(Relation relation, Oid userid)
  *
  * If the server does not answer soon, the table is as it is declared.
  */
-MtsTable *
+const MtsTable *
 mts_native_try_open(Relation relation, Oid userid)
 {
 	return open_table(relation, userid, true);
@@ -513,11 +522,12 @@ is_first_execution(const MtsNative *native)
  *
  * An error if buckets cannot be read any more that the plan is to read.
  */
-MtsTable *
+const MtsTable *
 mts_native_open_planned(Relation relation, Oid userid, List *plan,
 						bool is_executed)
 {
-	MtsTable *table = mts_table_open(relation);
+	const MtsTable *table = mts_table_open(relation);
+	const char *problem;
 	MtsNative *native;
 
 	if (plan == NIL)
@@ -525,7 +535,7 @@ mts_native_open_planned(Relation relation, Oid userid, List *plan,
 	native = from_plan(plan);
 	if (!is_first_execution(native))
 	{
-		MtsNative *now = find_native(table, userid, !is_executed);
+		MtsNative *now = find_native(table, userid, !is_executed, &problem);
 		bool is_same = now && strcmp(now->time, native->time) == 0 &&
 					   strcmp(now->meta, native->meta) == 0 &&
 					   now->has_collation == native->has_collation;
@@ -544,15 +554,13 @@ mts_native_open_planned(Relation relation, Oid userid, List *plan,
 						table->database, table->collection),
 				 errdetail(
 					 "%s",
-					 table->native_problem
-						 ? psprintf("Now the view is read: %s.",
-									table->native_problem)
+					 problem
+						 ? psprintf("Now the view is read: %s.", problem)
 						 : "It is not the same time-series collection any more."),
 				 errhint("Run the statement again.")));
 		}
 	}
-	rewrite(table, native);
-	return table;
+	return rewrite(table, native);
 }
 
 /* ---- Changes ------------------------------------------------------------ */

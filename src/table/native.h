@@ -22,12 +22,12 @@ typedef struct MtsNative
 	bool has_collation;   /* it does not compare text byte by byte */
 } MtsNative;
 
-extern MtsTable *mts_native_open(Relation relation, Oid userid);
-extern MtsTable *mts_native_try_open(Relation relation, Oid userid);
+extern const MtsTable *mts_native_open(Relation relation, Oid userid);
+extern const MtsTable *mts_native_try_open(Relation relation, Oid userid);
 extern MtsNative *mts_native_describe(const MtsTable *table, Oid userid);
 extern List *mts_native_to_plan(const MtsTable *table);
-extern MtsTable *mts_native_open_planned(Relation relation, Oid userid,
-										 List *plan, bool is_executed);
+extern const MtsTable *mts_native_open_planned(Relation relation, Oid userid,
+											   List *plan, bool is_executed);
 extern void mts_native_check_change(const MtsTable *table, Oid userid);
 
 #endif /* MTS_NATIVE_H */

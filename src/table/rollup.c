@@ -380,7 +380,7 @@ static const char *
 read_columns(MtsRollup *rollup)
 {
 	Relation relation = table_open(rollup->points, AccessShareLock);
-	MtsTable *points = mts_table_try_open(relation);
+	const MtsTable *points = mts_table_try_open(relation);
 	const MtsLayout *layout = &rollup->table->layout;
 	const char *problem = points->problem;
 

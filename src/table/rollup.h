@@ -34,15 +34,15 @@ typedef struct MtsRollupTotals
 /* A roll-up as its options declare it */
 typedef struct MtsRollup
 {
-	MtsTable *table;   /* the roll-up itself */
-	Oid source;        /* the table that it summarizes: points, or a finer
+	const MtsTable *table; /* the roll-up itself */
+	Oid source;            /* the table that it summarizes: points, or a finer
 						  * roll-up */
-	Oid points;        /* the table of the points */
-	MtsSpan interval;  /* of a row */
-	const char *zone;  /* whose days and months it counts */
-	MtsClock clock;    /* of the zone */
-	MtsSpan lag;       /* it is complete up to now minus this, at most */
-	bool drops_points; /* older ones than retention may be removed */
+	Oid points;            /* the table of the points */
+	MtsSpan interval;      /* of a row */
+	const char *zone;      /* whose days and months it counts */
+	MtsClock clock;        /* of the zone */
+	MtsSpan lag;           /* it is complete up to now minus this, at most */
+	bool drops_points;     /* older ones than retention may be removed */
 	MtsSpan retention;
 	bool by_application; /* which maintains it; otherwise it has a state */
 	AttrNumber npoints;  /* the column with the number of points, or 0 */

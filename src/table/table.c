@@ -420,7 +420,8 @@ read_bucket_options(List *options, MtsTable *table)
 	const char *span = mts_option_get(options, "bucket_span");
 	const char *zone = mts_option_get(options, "bucket_time_zone");
 
-	layout->clock = mts_zone_clock(zone ? zone : "UTC");
+	/* unlike UTC, PostgreSQL knows GMT without reading a file */
+	layout->clock = mts_zone_clock(zone ? zone : "GMT");
 	table->is_utc = layout->clock.to_local == NULL;
 	layout->slots_are_local =
 		!table->is_utc && is_set_to(options, "slot_clock", "local");
@@ -617,7 +618,7 @@ mts_table_texts(ArrayType *array)
 }
 
 /* Read the options of a foreign table and its server. */
-static MtsTable *
+static const MtsTable *
 read_table(Relation relation)
 {
 	ForeignTable *foreign = GetForeignTable(RelationGetRelid(relation));
@@ -668,10 +669,9 @@ read_table(Relation relation)
  *		Open a foreign table by its options and those of its server.
  *
  * If they contradict each other, or name no database, the result has a problem
- * and must not be used.  The members of the table may be set, but nothing that
- * its pointers lead to.
+ * and must not be used.  Others have the table open, too.
  */
-MtsTable *
+const MtsTable *
 mts_table_try_open(Relation relation)
 {
 	return mts_table_cache_get(relation, read_table);
@@ -681,10 +681,10 @@ mts_table_try_open(Relation relation)
  * mts_table_open
  *		Open a foreign table, and raise an error if its options have a problem.
  */
-MtsTable *
+const MtsTable *
 mts_table_open(Relation relation)
 {
-	MtsTable *table = mts_table_try_open(relation);
+	const MtsTable *table = mts_table_try_open(relation);
 
 	if (table->problem)
 		ereport(ERROR,
@@ -699,6 +699,21 @@ mts_table_open(Relation relation)
 				 errdetail("%s", table->problem),
 				 table->hint ? errhint("%s", table->hint) : 0));
 	return table;
+}
+
+/*
+ * mts_table_copy
+ *		Copy a table, in order to change it.
+ *
+ * The copy shares what pointers lead to, so it lives no longer than the table.
+ */
+MtsTable *
+mts_table_copy(const MtsTable *table)
+{
+	MtsTable *copy = palloc(sizeof(MtsTable));
+
+	*copy = *table;
+	return copy;
 }
 
 /*

@@ -62,8 +62,9 @@ extern Relation mts_table_open_relation(Oid relid, LOCKMODE lock);
 extern char *mts_table_name(Oid relid);
 extern AttrNumber mts_table_find_column(Oid relid, const char *name);
 extern List *mts_table_texts(ArrayType *array);
-extern MtsTable *mts_table_open(Relation relation);
-extern MtsTable *mts_table_try_open(Relation relation);
+extern const MtsTable *mts_table_open(Relation relation);
+extern const MtsTable *mts_table_try_open(Relation relation);
+extern MtsTable *mts_table_copy(const MtsTable *table);
 extern bool mts_table_joins_xact(const MtsTable *table);
 extern bool mts_table_shows_values(const MtsTable *table);
 

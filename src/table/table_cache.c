@@ -29,7 +29,7 @@
 typedef struct Kept
 {
 	MemoryContext memory;
-	MtsTable *table;
+	const MtsTable *table;
 	int pins;
 	bool is_forgotten; /* no entry leads to it */
 } Kept;
@@ -124,19 +124,13 @@ unpin(void *arg)
 	delete_unused(kept);
 }
 
-/*
- * Copy a table into the current memory context, on whose reset it is unpinned.
- * The copy shares all that pointers lead to.
- */
-static MtsTable *
+/* Pin a table until the current memory context is reset. */
+static const MtsTable *
 use(Kept *kept)
 {
-	MtsTable *copy = palloc(sizeof(MtsTable));
-
-	*copy = *kept->table;
-	kept->pins++;
 	mts_document_release_with(unpin, kept);
-	return copy;
+	kept->pins++;
+	return kept->table;
 }
 
 /*
@@ -144,7 +138,7 @@ use(Kept *kept)
  * ends with the current one.
  */
 static Kept *
-read_kept(Relation relation, MtsTable *(*read)(Relation relation))
+read_kept(Relation relation, const MtsTable *(*read)(Relation relation))
 {
 	MemoryContext own =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw table",
@@ -160,12 +154,12 @@ read_kept(Relation relation, MtsTable *(*read)(Relation relation))
 
 /*
  * mts_table_cache_get
- *		Return a table as the current memory context's own, as read() reads it.
- *
- * Its members may be set, but nothing that its pointers lead to.
+ *		Return a table as read() reads it, for as long as the current memory
+ *		context lives.
  */
-MtsTable *
-mts_table_cache_get(Relation relation, MtsTable *(*read)(Relation relation))
+const MtsTable *
+mts_table_cache_get(Relation relation,
+					const MtsTable *(*read)(Relation relation))
 {
 	Oid relid = RelationGetRelid(relation);
 	uint64 changes_before;

@@ -7,7 +7,8 @@
 
 #include "table/table.h"
 
-extern MtsTable *mts_table_cache_get(Relation relation,
-									 MtsTable *(*read)(Relation relation));
+extern const MtsTable *
+mts_table_cache_get(Relation relation,
+					const MtsTable *(*read)(Relation relation));
 
 #endif /* MTS_TABLE_CACHE_H */

@@ -170,13 +170,19 @@ mts_filter_join(const bson_t *terms, bson_t *doc)
 	bson_destroy(&rest);
 }
 
-/* Tell whether {$eq: value} can be written as the value alone. */
-static bool
-is_equality(const bson_t *ops)
+/*
+ * Append {field: ops} to a document; {field: {$eq: value}} is written as
+ * {field: value}.
+ */
+static void
+append_ops(bson_t *doc, const char *field, const bson_t *ops)
 {
 	bson_iter_t iter;
 
-	return bson_count_keys(ops) == 1 && bson_iter_init_find(&iter, ops, "$eq");
+	if (bson_count_keys(ops) == 1 && bson_iter_init_find(&iter, ops, "$eq"))
+		bson_append_iter(doc, field, -1, &iter);
+	else
+		bson_append_document(doc, field, -1, ops);
 }
 
 /* Append {field: ops} to an array of terms, unless ops is empty. */
@@ -184,11 +190,19 @@ static void
 append_term(bson_t *terms, const MtsPath *path, const bson_t *ops)
 {
 	char field[MTS_MAX_PATH];
+	char buffer[16];
+	const char *key;
+	size_t len;
+	bson_t term;
 
+	if (bson_empty(ops))
+		return;
 	mts_path_dotted(path->steps, path->nsteps, field, sizeof(field));
-	if (!bson_empty(ops))
-		mts_template_push(terms, is_equality(ops) ? "{%s: %b}" : "{%s: %o}",
-						  field, ops);
+	len = bson_uint32_to_string(bson_count_keys(terms), &key, buffer,
+								sizeof(buffer));
+	bson_append_document_begin(terms, key, (int) len, &term);
+	append_ops(&term, field, ops);
+	bson_append_document_end(terms, &term);
 }
 
 /* Append {op: group} to an array of terms, or the only term of the group. */
@@ -261,6 +275,7 @@ append_element_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 	MtsPath tail = {0};   /* the time in its elements */
 	bson_t ops = BSON_INITIALIZER;
 	bson_t match = BSON_INITIALIZER;
+	bson_t element;
 	char field[MTS_MAX_PATH];
 
 	if (path->nslots != 1 || array == 0 || array == path->nsteps ||
@@ -275,10 +290,9 @@ append_element_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 	else if (!bson_empty(&ops) && can_match(&tail))
 	{
 		mts_path_dotted(tail.steps, tail.nsteps, field, sizeof(field));
-		mts_template_fields(&match,
-							is_equality(&ops) ? "{$elemMatch: {%s: %b}}"
-											  : "{$elemMatch: {%s: %o}}",
-							field, &ops);
+		bson_append_document_begin(&match, "$elemMatch", -1, &element);
+		append_ops(&element, field, &ops);
+		bson_append_document_end(&match, &element);
 	}
 	append_term(terms, &head, &match);
 	bson_destroy(&match);
@@ -398,36 +412,46 @@ join_ranges(const MtsLayout *layout, const MtsRanges *ranges, MtsRange *items)
 	return joined;
 }
 
+/* Append a disjunction of ranges; one without bounds admits every bucket. */
+static void
+append_any_range(const MtsLayout *layout, const MtsFilter *cond,
+				 const MtsRanges *ranges, bson_t *terms)
+{
+	bson_t any = BSON_INITIALIZER;
+	bool admits_all = false;
+
+	for (int i = 0; i < ranges->n && !admits_all; i++)
+	{
+		bson_t all = BSON_INITIALIZER;
+
+		append_range(layout, cond, ranges->items[i], &all);
+		admits_all = bson_empty(&all);
+		append_group(&any, "$and", &all);
+		bson_destroy(&all);
+	}
+	if (!admits_all)
+		append_group(terms, "$or", &any);
+	bson_destroy(&any);
+}
+
 /*
- * Append a disjunction of ranges; a range without bounds admits every bucket.
- * False if there is no range, so no bucket matches.
+ * Append the ranges of a condition.  False if there is none, so no bucket
+ * matches.
  */
 static bool
 append_ranges(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 {
 	MtsRange items[MTS_MAX_RANGES];
 	MtsRanges ranges = cond->ranges;
-	bson_t any = BSON_INITIALIZER;
-	bool admits_all = false;
 
 	if (ranges.n == 0)
 		return false;
 	if (cond->kind == MTS_FILTER_TIME)
 		ranges = join_ranges(layout, &cond->ranges, items);
-	for (int i = 0; i < ranges.n && !admits_all; i++)
-	{
-		bson_t all = BSON_INITIALIZER;
-
-		append_range(layout, cond, ranges.items[i], &all);
-		admits_all = bson_empty(&all);
-		append_group(&any, "$and", &all);
-		bson_destroy(&all);
-	}
-	if (!admits_all && ranges.n == 1)
+	if (ranges.n == 1)
 		append_range(layout, cond, ranges.items[0], terms);
-	else if (!admits_all)
-		append_group(terms, "$or", &any);
-	bson_destroy(&any);
+	else
+		append_any_range(layout, cond, &ranges, terms);
 	if (cond->kind == MTS_FILTER_TIME && !mts_span_is_zero(layout->reach))
 		append_id_range(layout,
 						(MtsRange){ranges.items[0].from,

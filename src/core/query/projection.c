@@ -350,21 +350,24 @@ container_decides(const MtsLayout *layout, int container)
 		   container == mts_layout_time_column(layout)->container;
 }
 
+/* Tell whether a needed column is in a container. */
+static bool
+container_is_needed(const MtsLayout *layout, int container, const bool *needed)
+{
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (needed[i] && layout->columns[i].container == container)
+			return true;
+	return false;
+}
+
 static bool
 add_containers(const MtsLayout *layout, const bool *needed, bson_t *projection)
 {
 	for (int i = 0; i < layout->ncontainers; i++)
-		if (container_decides(layout, i) &&
+		if ((container_decides(layout, i) ||
+			 container_is_needed(layout, i, needed)) &&
 			!add_field(projection, layout->containers[i].path))
 			return false;
-	for (int i = 0; i < layout->ncolumns; i++)
-	{
-		int container = layout->columns[i].container;
-
-		if (needed[i] && container >= 0 &&
-			!add_field(projection, layout->containers[container].path))
-			return false;
-	}
 	return true;
 }
 
@@ -390,9 +393,13 @@ add_bucket_fields(const MtsLayout *layout, const bool *needed,
 		bool decides = layout->time_kind == MTS_TIME_FLAT &&
 					   i == layout->time_column &&
 					   !mts_ranges_cover_all(ranges);
+		/* where a bucket has its time, which has been added */
+		bool is_added =
+			layout->time_kind == MTS_TIME_SLOTS && i == layout->time_column;
 
 		if (column->container < 0 && column->role != MTS_ROLE_SLOT &&
-			(needed[i] || decides) && !add_field(projection, &column->path))
+			(needed[i] || decides) && !is_added &&
+			!add_field(projection, &column->path))
 			return false;
 	}
 	return true;
@@ -437,6 +444,32 @@ is_below(const Path *path, const Path *other)
 		   (path->len == other->len || path->text[other->len] == '.');
 }
 
+/* Mark the paths that are repeated, or below another one; false if none is. */
+static bool
+find_nested(const bson_t *projection, bool *is_nested, int n)
+{
+	Path *paths = bson_malloc((n + 1) * sizeof(Path));
+	const Path *kept = NULL;
+	bool found = false;
+	bson_iter_t iter;
+
+	bson_iter_init(&iter, projection);
+	for (int i = 0; bson_iter_next(&iter); i++)
+		paths[i] = (Path){bson_iter_key(&iter), bson_iter_key_len(&iter), i};
+	qsort(paths, n, sizeof(Path), compare_paths);
+	for (int i = 0; i < n; i++)
+	{
+		bool nested = kept && is_below(&paths[i], kept);
+
+		is_nested[paths[i].number] = nested;
+		found |= nested;
+		if (!nested)
+			kept = &paths[i];
+	}
+	bson_free(paths);
+	return found;
+}
+
 /*
  * Drop repeated paths, and those below another one, which MongoDB refuses.
  * The others keep their order.
@@ -445,30 +478,21 @@ static void
 drop_nested(bson_t *projection)
 {
 	int n = (int) bson_count_keys(projection);
-	Path *paths = bson_malloc0((n + 1) * sizeof(Path));
-	bool *is_nested = bson_malloc0((n + 1) * sizeof(bool));
-	const Path *kept = NULL;
+	bool *is_nested = bson_malloc(n + 1);
 	bson_t all;
 	bson_iter_t iter;
 
-	bson_copy_to(projection, &all);
-	bson_iter_init(&iter, &all);
-	for (int i = 0; bson_iter_next(&iter); i++)
-		paths[i] = (Path){bson_iter_key(&iter), bson_iter_key_len(&iter), i};
-	qsort(paths, n, sizeof(Path), compare_paths);
-	for (int i = 0; i < n; i++)
-		if (kept && is_below(&paths[i], kept))
-			is_nested[paths[i].number] = true;
-		else
-			kept = &paths[i];
-	bson_reinit(projection);
-	bson_iter_init(&iter, &all);
-	for (int i = 0; bson_iter_next(&iter); i++)
-		if (!is_nested[i])
-			bson_append_iter(projection, NULL, 0, &iter);
-	bson_destroy(&all);
+	if (find_nested(projection, is_nested, n))
+	{
+		bson_copy_to(projection, &all);
+		bson_reinit(projection);
+		bson_iter_init(&iter, &all);
+		for (int i = 0; bson_iter_next(&iter); i++)
+			if (!is_nested[i])
+				bson_append_iter(projection, NULL, 0, &iter);
+		bson_destroy(&all);
+	}
 	bson_free(is_nested);
-	bson_free(paths);
 }
 
 /* ---- Projections -------------------------------------------------------- */
