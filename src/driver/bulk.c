@@ -140,7 +140,14 @@ typedef struct MtsRound
 /* Those that were begun while the caller works, one of each connection */
 static MtsRound *under_way = NULL;
 
-/* Order writes by command, bucket, and the caller's order. */
+/* The condition by which writes of one bucket or key are sorted together */
+static const bson_t *
+sort_key(const MtsOp *op)
+{
+	return op->identity ? op->identity : op->selector;
+}
+
+/* Order writes by command, bucket or key, and the caller's order. */
 static int
 compare_ops(const void *a, const void *b)
 {
@@ -154,7 +161,7 @@ compare_ops(const void *a, const void *b)
 		return left->new_bucket ? -1 : 1;
 	if (left->selector)
 	{
-		int order = bson_compare(left->selector, right->selector);
+		int order = bson_compare(sort_key(left), sort_key(right));
 
 		if (order != 0)
 			return order;

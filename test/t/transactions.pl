@@ -814,6 +814,15 @@ ask('INSERT INTO direct.limited ' . seconds(6, 7));
 check_last('.. that another session fills before the transaction is sent again', undef, undef, 'COMMIT');
 is(ask('SELECT count(*), count(DISTINCT ts) FROM direct.limited'), '7|7', '.. so they are stored in another one');
 
+# The points that fill the last bucket are sent before those that fit there, too.
+ask(qq{CREATE FOREIGN TABLE $_.parallel (ts timestamptz OPTIONS (field 't[]'), k text, v int8 OPTIONS (field 'v[]'))
+	SERVER $_ OPTIONS (bucket_max_points '100', count_field 'n')}) foreach qw(direct xact);
+ask('CREATE FOREIGN TABLE direct.sizes (n int) SERVER direct OPTIONS (collection \'parallel\')');
+ask('INSERT INTO direct.parallel ' . seconds(1, 3));
+restart();
+check_last('points of parallel arrays', undef, undef, 'INSERT INTO xact.parallel ' . seconds(4, 288));
+is(ask('SELECT array_agg(n ORDER BY n) FROM direct.sizes'), '{88,100,100}', '.. leave one bucket partly empty');
+
 # What is sent again names the new documents as later commands do.
 foreach my $table (sort keys %layouts)
 {

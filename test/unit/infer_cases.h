@@ -9,6 +9,19 @@
 	 "{'_id': 1, 'ts': T(2013-10-10T23:06:37), 'type': 'a', 'value': 5}, {'_id': 2, 'ts': "
 	 "T(2013-10-10T23:06:38), 'type': 'a', 'value': 5.5}",
 	 "_id int, time ts time, type text, value double;"},
+	{"a day and an hour in two fields",
+	 "{'day': '2026-04-10', 'hour': 13, 'v': 5}, {'day': '2026-04-10', 'hour': 14, 'v': 5.5}, {'day': "
+	 "'2026-04-11', 'hour': 0, 'v': 4}",
+	 "time day time as text:YYYY-MM-DD, hour double, v double; -- \"hour\" could be the hour of the times in "
+	 "\"day\": A table has the time from one field. If that is the day, add the hour in a view."},
+	{"no hours",
+	 "{'day': '2026-04-10', 'hour': 13, 'v': 5}, {'day': '2026-04-10', 'hour': 24, 'v': 5.5}, {'day': "
+	 "'2026-04-11', 'hour': 0, 'v': 4}",
+	 "time day time as text:YYYY-MM-DD, hour double, v double;"},
+	{"an hour beside whole times",
+	 "{'at': T(2026-04-10T13:00:00), 'hour': 13, 'v': 5}, {'at': T(2026-04-10T14:00:00), 'hour': 14, 'v': "
+	 "5.5}",
+	 "time at time, hour double, v double;"},
 	{"minutes, with pre-aggregates",
 	 "{'_id': 'x', 'minute': T(2013-10-10T23:06:00), 'type': 'a', 'n': 2, 'total': 8, 'least': 3, "
 	 "'most': 5, 'v': {'0': 3, '59': 5}}, {'_id': 'y', 'minute': T(2013-10-10T23:07:00), 'type': "

@@ -584,6 +584,40 @@ remark_others(MtsInfer *infer)
 				   mts_remark_label(infer, time->node), time->format);
 }
 
+static bool
+is_hour(const MtsElement *element)
+{
+	double hour;
+
+	return mts_element_amount(element, &hour) && hour >= 0 && hour < 24 &&
+		   hour == (int) hour;
+}
+
+/* Remark on a field that could have the hour of days. */
+static void
+remark_hours(MtsInfer *infer)
+{
+	static const MtsSpan day = {.days = 1};
+	const MtsNode *nodes = infer->survey.nodes;
+	const MtsTimeField *time = find_time(infer);
+
+	if (!time || !mts_time_field_begins(infer, time, mts_unit_find(day)))
+		return;
+	for (int i = 0; i < infer->result->ncolumns; i++)
+	{
+		int node = infer->result->columns[i].node;
+
+		if (node > 0 && nodes[node].kind == MTS_NODE_NAME &&
+			bson_strcasecmp(nodes[node].name, "hour") == 0 &&
+			mts_survey_all(&infer->survey, node, is_hour))
+			mts_remark(
+				infer,
+				"\"%s\" could be the hour of the times in \"%s\"\nA table has the time from one field. If that is the day, add the hour in a view.",
+				mts_remark_label(infer, node),
+				mts_remark_label(infer, time->node));
+	}
+}
+
 /* Remark on what the buckets of the reading assume. */
 static void
 remark_buckets(MtsInfer *infer)
@@ -886,6 +920,7 @@ mts_doubt(MtsInfer *infer)
 		remark_buckets(infer);
 	else
 		remark_others(infer);
+	remark_hours(infer);
 	remark_swapped(infer);
 	remark_zone(infer);
 	remark_data(infer);

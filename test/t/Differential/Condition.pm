@@ -109,8 +109,14 @@ sub other_value
 {
 	my ($q, $type, $pool) = @_;
 	my $draw = sub {
-		my $value = chance(0.03) ? 'NULL' : pick(@$pool);
-		return "$value\::$type";
+		# a value that does not fit is an error of the query itself
+		my @fit = grep {
+			!($type eq 'int2' && m/^-?\d+$/ && abs($_) > 32767)
+		} @$pool;
+		my $value = chance(0.03) ? 'NULL' : pick(@fit);
+
+		# a cast comes before the sign, and int4 cannot hold 2147483648
+		return "($value)::$type";
 	};
 
 	return param($q, $type, $draw) if $q->{params} && chance(0.5);
