@@ -11,6 +11,7 @@
 #include "utils/guc.h"
 
 #include "compat.h"
+#include "driver/bulk.h"
 #include "driver/command_log.h"
 #include "driver/connection.h"
 #include "driver/cursor.h"
@@ -46,6 +47,7 @@ _PG_init(void)
 	mts_cursor_init();
 	mts_xact_init();
 	mts_stored_init();
+	mts_bulk_init();
 	mts_join_agg_init();
 	mts_grouping_sets_init();
 	DefineCustomBoolVariable(

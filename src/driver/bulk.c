@@ -46,6 +46,7 @@
  */
 #include "driver/bulk.h"
 
+#include "access/xact.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
@@ -131,7 +132,13 @@ typedef struct MtsRound
 	int64 created;
 	MtsStored stored;   /* by the writes that were done last */
 	bool has_duplicate; /* which is not an error, but aborts a transaction */
+
+	SubTransactionId subid; /* that has begun it, if it is under way */
+	struct MtsRound *next;  /* of those under way */
 } MtsRound;
+
+/* Those that were begun while the caller works, one of each connection */
+static MtsRound *under_way = NULL;
 
 /* Order writes by command, bucket, and the caller's order. */
 static int
@@ -1438,16 +1445,131 @@ make_round(MtsBulk *bulk, MtsOp *ops, int nops)
 	return round;
 }
 
-/* Tell that a round is not under way any more. */
-static void
-forget_round(void *arg)
+/* ---- Rounds that are under way ------------------------------------------ */
+
+/* Tell whether a connection has a round under way. */
+static bool
+has_round(const MtsConnection *connection)
 {
-	const MtsRound *round = arg;
+	for (const MtsRound *round = under_way; round; round = round->next)
+		if (round->bulk->connection == connection)
+			return true;
+	return false;
+}
+
+/* Tell that a round is not under way any more; returns false if it was not. */
+static bool
+forget_round(MtsRound *round)
+{
+	MtsRound **link = &under_way;
+
+	while (*link && *link != round)
+		link = &(*link)->next;
+	if (!*link)
+		return false;
+	*link = round->next;
+	return true;
+}
+
+/* Read the replies to plain writes; one that is lost tells nothing. */
+static void
+settle_plain(MtsRound *round)
+{
+	for (int i = 0; i < round->ncommands; i++)
+	{
+		Command *command = &round->commands[i];
+		bson_error_t error;
+		const bson_t *reply;
+
+		if (!command->is_sent)
+			continue;
+		command->is_done =
+			(collect(round, command, &reply, &error) ||
+			 error.domain == MONGOC_ERROR_WRITE_CONCERN) &&
+			record_refusals(round, command->ops, command->n, reply, &error);
+		command->is_unknown = !command->is_done;
+		round->affected = round->created = 0;
+		if (!command->is_done)
+			continue;
+		count_documents(round, command, reply);
+		finish_writes(round, command->ops, command->n);
+	}
+	record_in_flight(round);
+}
+
+/* Read the replies to a transaction, and to the commit sent behind it. */
+static void
+settle_transaction(MtsRound *round)
+{
+	MtsTransaction *transaction = round->transaction;
+	bson_error_t error = {0};
+	const bson_t *reply;
+	bool are_done = collect_transaction(round, &error);
+	bool is_committed = mts_command_collect(
+		&round->attempt, transaction->commit, &reply, &error);
+
+	is_committed |= error.domain == MONGOC_ERROR_WRITE_CONCERN;
+	transaction->commit = 0;
+	if (is_committed && are_done)
+		finish_writes(round, part_of(round), round->part);
+	/* the server has aborted it if one of its writes was refused */
+	if (is_committed || (error.domain == MONGOC_ERROR_SERVER &&
+						 error.code == MTS_CODE_NO_SUCH_TRANSACTION))
+		record_outcome(round->bulk, false);
+}
+
+/*
+ * Learn what became of a round, because PostgreSQL aborts the transaction that
+ * has begun it: a warning then says what stays stored.
+ *
+ * Interrupts are held off.  So it takes at most MTS_CLOSE_TIME, after which
+ * the outcome is not known.  Raises no error.
+ */
+static void
+settle(void *arg)
+{
+	MtsRound *round = arg;
 	MtsConnection *connection = round->bulk->connection;
 
-	if (connection->under_way == round)
-		connection->under_way = NULL;
+	if (!forget_round(round) || round->bulk->points_recorded == 0)
+		return;
+	mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
+	if (round->kind == PART_PLAIN)
+		settle_plain(round);
+	else if (round->transaction->commit != 0)
+		settle_transaction(round);
+	if (mts_connection_clear_deadline(connection))
+		connection->invalid = true;
 }
+
+/* The memory of a round may have been released, which has settled it. */
+static void
+at_subtransaction_end(SubXactEvent event, SubTransactionId subid,
+					  SubTransactionId parent, void *arg)
+{
+	MtsRound *next;
+
+	for (MtsRound *round = under_way;
+		 round && event == SUBXACT_EVENT_ABORT_SUB; round = next)
+	{
+		next = round->next;
+		if (round->subid == subid)
+			settle(round);
+	}
+}
+
+/*
+ * mts_bulk_init
+ *		Have writes that are under way end before the warnings of what they
+ *		have stored; called once, after mts_stored_init().
+ */
+void
+mts_bulk_init(void)
+{
+	RegisterSubXactCallback(at_subtransaction_end, NULL);
+}
+
+/* ---- Calls -------------------------------------------------------------- */
 
 /*
  * Begin writes, unless they can be postponed.  is_early says that the caller
@@ -1463,7 +1585,7 @@ begin(MtsBulk *bulk, MtsOp *ops, int nops, bool is_early)
 	ErrorContextCallback callback = {error_context_stack,
 									 mts_bulk_error_describe, bulk};
 	MtsConnection *connection = bulk->connection;
-	bool is_alone = !connection->under_way;
+	bool is_alone = !has_round(connection);
 	MtsRound *round;
 
 	bulk->affected = bulk->created = bulk->points_done = 0;
@@ -1475,8 +1597,10 @@ begin(MtsBulk *bulk, MtsOp *ops, int nops, bool is_early)
 	error_context_stack = &callback;
 	if (is_early && is_alone)
 	{
-		connection->under_way = round;
-		mts_document_release_with(forget_round, round);
+		round->subid = GetCurrentSubTransactionId();
+		round->next = under_way;
+		under_way = round;
+		mts_document_release_with(settle, round);
 	}
 	if (nops > 0)
 		begin_part(round, 0);
@@ -1519,7 +1643,7 @@ mts_bulk_end(MtsBulk *bulk)
 	mts_wait_reset(&bulk->connection->wait);
 	bulk->connection->wait.deadline = 0;
 	finish(round);
-	forget_round(round);
+	(void) forget_round(round);
 	raise_failures(round);
 	error_context_stack = callback.previous;
 	bulk->is_undoable = round->kind == PART_XACT;

@@ -85,6 +85,7 @@ typedef struct MtsBulk
 	struct MtsRound *round; /* of mts_bulk_begin, or NULL */
 } MtsBulk;
 
+extern void mts_bulk_init(void);
 extern bool mts_bulk_is_transaction(MtsBulk *bulk);
 extern LOCKTAG mts_bulk_lock(const MtsBulk *bulk);
 extern void mts_bulk_begin(MtsBulk *bulk, MtsOp *ops, int nops);

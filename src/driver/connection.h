@@ -99,7 +99,6 @@ typedef struct MtsConnection
 	MtsLsid reads; /* the session of commands without another one */
 	MtsWriteSessions writes[2]; /* of the bulk write that is under way; and of
 								 * others that are done meanwhile */
-	const void *under_way;      /* the round of that one, or NULL */
 	MtsLsid xact;               /* the session of xact.c */
 	int64 txn_number;           /* the last one in any of these sessions */
 	bool lacks_collation;       /* the server refuses the option */

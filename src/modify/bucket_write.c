@@ -13,8 +13,6 @@
  */
 #include "modify/bucket_write.h"
 
-#include "miscadmin.h"
-
 #include "convert/number.h"
 #include "core/bson/template.h"
 #include "core/update/new_bucket.h"
@@ -635,12 +633,6 @@ mts_bucket_write_ops(const MtsTargeting *targeting,
 
 /* ---- Preallocation ------------------------------------------------------ */
 
-static void
-check_for_interrupts(void)
-{
-	CHECK_FOR_INTERRUPTS();
-}
-
 /*
  * mts_bucket_write_preallocate
  *		Build the upsert that makes a bucket without points unless it exists.
@@ -661,7 +653,7 @@ mts_bucket_write_preallocate(const MtsTargeting *targeting, MtsTime start,
 	init_fields(&bucket);
 	add_attributes(targeting->identity, values, &bucket);
 	add_counters(&bucket);
-	mts_new_bucket_preallocate(&bucket, texts, check_for_interrupts, update);
+	mts_new_bucket_preallocate(&bucket, texts, update);
 	return (MtsOp){.kind = MTS_OP_UPSERT,
 				   .selector =
 					   mts_row_target_selector(targeting, start, values),

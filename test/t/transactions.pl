@@ -412,12 +412,33 @@ foreach my $server (qw(direct plain))
 		'a 150, b 150, c 150', '.. and each row is stored');
 }
 
-# The first one's outcome is not known when an error ends the statement.
-($out, $err) = session_query($session, q{INSERT INTO parted_direct
-	SELECT timestamptz '2021-01-01Z' + b * interval '1 s', k, 1 / CASE WHEN k = 'c' THEN 0 ELSE 1 END
-	  FROM unnest(ARRAY['a', 'b', 'c']) k, generate_series(1, 100) b});
-like($err, qr/DETAIL:  100 points stay stored\.  Whether 100 points were stored is not known\.$/m,
-	'an error warns of the writes that are under way, too');
+# When an error ends the statement, a bulk write is under way.  Its reply is awaited, so
+# a warning says what stays stored, also when a block of PL/pgSQL catches the error.
+foreach my $case ([ 'direct', 2021, 200, '' ], [ 'plain', 2021, 200, '' ], [ 'direct', 2022, 200, 'caught' ], [ 'plain', 2022, 200, 'caught' ])
+{
+	my ($server, $year, $n, $caught) = @$case;
+	my $insert = qq{INSERT INTO parted_$server
+		SELECT timestamptz '$year-01-01Z' + b * interval '1 s', k, 1 / CASE WHEN k = 'c' THEN 0 ELSE 1 END
+		  FROM unnest(ARRAY['a', 'b', 'c']) k, generate_series(1, 100) b};
+
+	$insert = qq{DO \$\$ BEGIN $insert; EXCEPTION WHEN division_by_zero THEN END \$\$} if $caught;
+	($out, $err) = session_query($session, $insert);
+	like($err, qr/DETAIL:  $n points stay stored\.$/m, "$server: an error waits for the write that is under way, and counts its points $caught");
+	is(ask("SELECT count(*) FROM parted_$server WHERE ts BETWEEN '$year-01-01Z' AND '$year-01-02Z'"), $n, '.. which are stored');
+}
+
+# A server that does not reply is awaited for half a second.
+ask(q{CREATE FOREIGN TABLE proxied.batches (ts timestamptz OPTIONS (field 'm'), k text, v int8 OPTIONS (field 'v.{second}'))
+	SERVER proxied OPTIONS (batch_size '100')});
+session_query($session, 'SELECT 1 FROM proxied.slots LIMIT 1');
+halt_at($proxy, 'reply', 'update batches');
+session_send($session, q{INSERT INTO proxied.batches SELECT timestamptz '2020-01-01Z' + i * interval '1 min', 'k', 1 / (150 - i) FROM generate_series(0, 150) i});
+is(halt_await($proxy), 'update batches', 'a write is under way when the statement fails');
+($out, $err, $seconds) = session_wait($session);
+like($err, qr/ERROR:  22012: .*DETAIL:  Whether \d+ points were stored is not known\.$/ms, '.. which does not wait for ever');
+cmp_ok($seconds, '<', 1.5, '.. but for half a second');
+halt_end($proxy, 'pass');
+ask(q{DROP FOREIGN TABLE proxied.batches});
 
 # ---- Cancels --------------------------------------------------------------
 

@@ -26,6 +26,10 @@
  */
 #define MAX_ELEMENTS 16
 
+/* A document with more elements is too large for MongoDB: each has at least 3
+ * bytes. */
+#define MAX_EMPTY_SLOTS (16 * 1024 * 1024 / 3)
+
 /* The columns of a container, as a point has them in its slot */
 typedef struct Slot
 {
@@ -39,30 +43,20 @@ typedef struct Slot
 	} fields[MTS_MAX_FIELDS];
 } Slot;
 
-/* The points of a container in a new bucket */
+/* The points of a container in a new bucket, or its empty slots */
 typedef struct Points
 {
 	const MtsLayout *layout;
 	int container;
 	const Slot *slot;
-	const MtsChange **changes; /* sorted by slot */
+	const MtsChange **changes; /* sorted by slot; NULL without points */
 	MtsTime start;             /* of the bucket */
-	MtsChange empty_slot;      /* values of an empty slot */
+	MtsChange empty_slot;      /* values of an empty slot, and the keys of the
+								* one that is appended */
 	int64_t room;              /* elements of arrays that may still follow */
 	bool failed;               /* only an update can store a point */
 	MtsBuilder builder;
 } Points;
-
-/* The empty slots of a container in a preallocated bucket */
-typedef struct Tree
-{
-	const MtsLayout *layout;
-	int container;
-	MtsTime start;        /* of the bucket */
-	MtsChange empty_slot; /* values of an empty slot, and the keys of the one
-						   * that is appended */
-	void (*check)(void);  /* raises interrupts */
-} Tree;
 
 /* ---- Points ------------------------------------------------------------- */
 
@@ -129,30 +123,50 @@ build_slot(Points *points, const MtsChange *change, const char *key,
 	mts_builder_end(builder, begin);
 }
 
-/* Append the array of a level without points; behind it, an empty element. */
-static void
-build_empty_array(Points *points, int level, const char *key, size_t len)
+/* Tell whether a column of a container has a missing value. */
+static bool
+has_missing(const MtsLayout *layout, int container)
 {
-	int64_t length;
-	size_t begin;
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (layout->columns[i].container == container &&
+			layout->columns[i].missing.kind != MTS_MISSING_NONE)
+			return true;
+	return false;
+}
 
-	if (level == points->layout->nslots)
-	{
-		build_slot(points, &points->empty_slot, key, len);
-		return;
-	}
-	length = mts_arrays_empty_length(points->layout, points->start, level);
-	begin = mts_builder_begin(&points->builder, BSON_TYPE_ARRAY, key, len);
-	for (int64_t i = 0; i < length && points->room-- > 0; i++)
+/*
+ * Append the empty slots of a level.  Beside points, an array is as long as an
+ * update makes it.  Without points, it has all its units, and a subdocument
+ * has those keys that are known, if there is a missing value to store.
+ */
+static void
+build_empty_slots(Points *points, int step, int level)
+{
+	const MtsLayout *layout = points->layout;
+	const MtsStep *slot = layout->slots[level];
+	MtsChange *empty = &points->empty_slot;
+	bool is_array = mts_path_step_is_array(slot);
+	int64_t first = 0, end = 0;
+
+	if (points->changes)
+		end = mts_arrays_empty_length(layout, points->start, level);
+	else if (slot->kind == MTS_STEP_UNIT_INDEX ||
+			 (slot->kind == MTS_STEP_UNIT_KEY &&
+			  has_missing(layout, points->container)))
+		(void) mts_layout_keys(layout, points->start, empty->index, level,
+							   &first, &end);
+	for (int64_t i = is_array ? 0 : first; i < end && points->room-- > 0; i++)
 	{
 		char buffer[MTS_MAX_KEY];
-		const char *index;
-		size_t index_len =
-			mts_slot_key_text(points->layout->slots[level], i, buffer, &index);
+		const char *key;
+		size_t len = mts_slot_key_text(slot, i, buffer, &key);
 
-		build_empty_array(points, level + 1, index, index_len);
+		empty->index[level] = i;
+		build_steps(points, step + 1, level + 1, 0, 0, key, len);
 	}
-	mts_builder_end(&points->builder, begin);
+	if (slot->kind == MTS_STEP_COLUMN_KEY && empty->texts[level])
+		build_steps(points, step + 1, level + 1, 0, 0, empty->texts[level],
+					strlen(empty->texts[level]));
 }
 
 /*
@@ -182,10 +196,7 @@ build_elements(Points *points, int step, int level, int first, int end)
 		while (is_unit && next < end &&
 			   points->changes[next]->index[level] == i)
 			next++;
-		if (next > first)
-			build_steps(points, step + 1, level + 1, first, next, index, len);
-		else
-			build_empty_array(points, level + 1, index, len);
+		build_steps(points, step + 1, level + 1, first, next, index, len);
 		first = next;
 	}
 	points->failed |= first < end;
@@ -219,7 +230,7 @@ build_keys(Points *points, int step, int level, int first, int end)
 
 /*
  * Append, under a key, the container from a step on.  The points from first to
- * end have the same slots above it.
+ * end, which may be none, have the same slots above it.
  */
 static void
 build_steps(Points *points, int step, int level, int first, int end,
@@ -233,7 +244,9 @@ build_steps(Points *points, int step, int level, int first, int end,
 
 	if (level == points->layout->nslots)
 	{
-		build_slot(points, points->changes[first], key, len);
+		build_slot(points,
+				   first < end ? points->changes[first] : &points->empty_slot,
+				   key, len);
 		return;
 	}
 	begin = mts_builder_begin(&points->builder,
@@ -241,83 +254,13 @@ build_steps(Points *points, int step, int level, int first, int end,
 							  key, len);
 	if (!mts_path_step_is_slot(at))
 		build_steps(points, step + 1, level, first, end, at->name, at->len);
+	else if (first == end)
+		build_empty_slots(points, step, level);
 	else if (is_array)
 		build_elements(points, step, level, first, end);
 	else
 		build_keys(points, step, level, first, end);
 	mts_builder_end(&points->builder, begin);
-}
-
-/* ---- Empty slots -------------------------------------------------------- */
-
-static void append_steps(Tree *tree, int step, int level, bson_t *parent,
-						 const char *key);
-
-static bool
-has_missing(const Tree *tree)
-{
-	const MtsLayout *layout = tree->layout;
-
-	for (int i = 0; i < layout->ncolumns; i++)
-		if (layout->columns[i].container == tree->container &&
-			layout->columns[i].missing.kind != MTS_MISSING_NONE)
-			return true;
-	return false;
-}
-
-/* Append an empty slot under each key of a level that is known. */
-static void
-append_empty_slots(Tree *tree, int step, int level, bson_t *slots)
-{
-	const MtsStep *slot = tree->layout->slots[level];
-	int64_t first = 0, end = 0;
-
-	tree->check();
-	/* no unit keys are appended unless there is a missing value to store */
-	if (slot->kind == MTS_STEP_UNIT_INDEX ||
-		(slot->kind == MTS_STEP_UNIT_KEY && has_missing(tree)))
-		(void) mts_layout_keys(tree->layout, tree->start,
-							   tree->empty_slot.index, level, &first, &end);
-	for (int64_t i = mts_path_step_is_array(slot) ? 0 : first; i < end; i++)
-	{
-		char buffer[MTS_MAX_KEY];
-		const char *name;
-
-		tree->empty_slot.index[level] = i;
-		(void) mts_slot_key_text(slot, i, buffer, &name);
-		append_steps(tree, step + 1, level + 1, slots, name);
-	}
-	if (slot->kind == MTS_STEP_COLUMN_KEY && tree->empty_slot.texts[level])
-		append_steps(tree, step + 1, level + 1, slots,
-					 tree->empty_slot.texts[level]);
-}
-
-/* Append, as key, the container from a step on. */
-static void
-append_steps(Tree *tree, int step, int level, bson_t *parent, const char *key)
-{
-	const MtsLayout *layout = tree->layout;
-	const MtsStep *at = &layout->containers[tree->container].path->steps[step];
-	bson_t inner;
-
-	if (level == layout->nslots)
-	{
-		mts_change_element(layout, tree->container, &tree->empty_slot, parent,
-						   key);
-		return;
-	}
-	if (mts_path_step_is_array(at))
-		bson_append_array_begin(parent, key, -1, &inner);
-	else
-		bson_append_document_begin(parent, key, -1, &inner);
-	if (!mts_path_step_is_slot(at))
-		append_steps(tree, step + 1, level, &inner, at->name);
-	else
-		append_empty_slots(tree, step, level, &inner);
-	if (mts_path_step_is_array(at))
-		bson_append_array_end(parent, &inner);
-	else
-		bson_append_document_end(parent, &inner);
 }
 
 /* ---- Buckets ------------------------------------------------------------ */
@@ -397,6 +340,7 @@ mts_new_bucket_insert(const MtsBucketChange *bucket, MtsFields identity,
 {
 	const MtsLayout *layout = bucket->layout;
 	bson_value_t empty[MTS_MAX_FIELDS];
+	int64_t index[MTS_MAX_SLOTS];
 	int n = add_fields(fields, 0, identity);
 
 	if (!are_complete(bucket) || !has_aggregates(bucket))
@@ -419,7 +363,7 @@ mts_new_bucket_insert(const MtsBucketChange *bucket, MtsFields identity,
 						 &slot,
 						 bucket->changes,
 						 bucket->start,
-						 {.items = empty},
+						 {.index = index, .items = empty},
 						 .room = (int64_t) bucket->n * MAX_ELEMENTS};
 
 		find_slot(layout, i, &slot);
@@ -437,14 +381,16 @@ mts_new_bucket_insert(const MtsBucketChange *bucket, MtsFields identity,
  *
  * Its slots hold the missing values, or an empty document if there are none:
  * neither is read as a point.  texts are the keys of {column} slots, by slot,
- * NULL where they are not known.  The function check raises interrupts.
+ * NULL where they are not known.  The document can be too large for MongoDB.
  */
 void
 mts_new_bucket_preallocate(const MtsBucketChange *bucket, const char **texts,
-						   void (*check)(void), bson_t *update)
+						   bson_t *update)
 {
 	const MtsLayout *layout = bucket->layout;
 	bson_value_t values[MTS_MAX_FIELDS];
+	int64_t index[MTS_MAX_SLOTS];
+	int64_t room = MAX_EMPTY_SLOTS;
 	bson_t set;
 
 	bson_append_document_begin(update, "$setOnInsert", -1, &set);
@@ -453,16 +399,21 @@ mts_new_bucket_preallocate(const MtsBucketChange *bucket, const char **texts,
 	{
 		const MtsPath *path = layout->containers[i].path;
 		int names = mts_path_leading_names(path);
-		int64_t index[MTS_MAX_SLOTS] = {0};
-		Tree tree = {layout,
-					 i,
-					 bucket->start,
-					 {.index = index, .texts = texts, .items = values},
-					 check};
+		Slot slot;
+		Points points = {layout,
+						 i,
+						 &slot,
+						 NULL,
+						 bucket->start,
+						 {.index = index, .texts = texts, .items = values},
+						 room};
 		char dotted[MTS_MAX_PATH];
 
 		mts_path_dotted(path->steps, names, dotted, sizeof(dotted));
-		append_steps(&tree, names, 0, &set, dotted);
+		find_slot(layout, i, &slot);
+		build_steps(&points, names, 0, 0, 0, dotted, strlen(dotted));
+		(void) mts_builder_finish(&points.builder, &set);
+		room = points.room;
 	}
 	mts_change_append_fields(bucket->attributes, &set);
 	mts_change_append_fields(bucket->sums, &set);

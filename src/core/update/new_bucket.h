@@ -12,7 +12,6 @@ extern bool mts_new_bucket_insert(const MtsBucketChange *bucket,
 								  MtsFields identity, MtsFieldValue *fields,
 								  bson_t *doc);
 extern void mts_new_bucket_preallocate(const MtsBucketChange *bucket,
-									   const char **texts, void (*check)(void),
-									   bson_t *update);
+									   const char **texts, bson_t *update);
 
 #endif /* MTS_NEW_BUCKET_H */
