@@ -207,7 +207,7 @@ mts_command_submit(const MtsAttempt *attempt, const char *database,
  *		Ask for the next batch of a cursor, which has the comment and the
  *		concerns of the command that opened it.
  *
- * The round trip is not counted yet.
+ * The database is in UTF-8.  The round trip is not counted yet.
  */
 bool
 mts_command_submit_more(const MtsAttempt *attempt, const char *database,

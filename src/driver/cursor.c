@@ -835,8 +835,8 @@ ask(MtsCursor *cursor, bson_error_t *error)
 		bson_append_int64(&command, "batchSize", -1, cursor->next_size);
 	if (cursor->xact)
 		mts_transaction_append(cursor->xact, &command);
-	ok = mts_command_submit_more(&attempt, mts_document_text(cursor->database),
-								 &command, &cursor->ticket, error);
+	ok = mts_command_submit_more(&attempt, cursor->database, &command,
+								 &cursor->ticket, error);
 	bson_destroy(&command);
 	return ok;
 }

@@ -239,14 +239,17 @@ copy_batch(const MtsRunOrder *order, MtsRun *run, MtsBucket *bucket)
  * mts_run_read
  *		Read and sort the rows of a bucket.
  *
- * The run's memory context is a child of the current one.
+ * The run's memory context is a child of the current one.  That of many points
+ * begins with a block of the size that PostgreSQL keeps for the next context.
  */
 MtsRun *
 mts_run_read(const MtsRunOrder *order, MtsBucket *bucket, TupleTableSlot *slot)
 {
 	MemoryContext memory =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw run",
-							  ALLOCSET_SMALL_MINSIZE, ALLOCSET_SMALL_INITSIZE,
+							  ALLOCSET_DEFAULT_MINSIZE,
+							  bucket->next_batch ? ALLOCSET_DEFAULT_INITSIZE
+												 : ALLOCSET_SMALL_INITSIZE,
 							  ALLOCSET_DEFAULT_MAXSIZE);
 	MemoryContext old = MemoryContextSwitchTo(memory);
 	MtsRun *run = palloc0(sizeof(MtsRun));

@@ -94,6 +94,17 @@ $node->safe_psql('latin1', "CREATE SERVER mongo FOREIGN DATA WRAPPER mongo_ts_fd
 	SELECT mongo_ts_find('mongo', 'points', json_build_object('k', 'é', 'l', '\\u20ac\\ud83d\\ude00'))");
 like($err, qr/filter: \{k: "\\u00e9", l: "\\\\u20ac/, 'in LATIN1, characters are escaped');
 
+# A database can have a name that is not ASCII, also where a cursor goes on.
+is( $node->safe_psql(
+		'latin1', "SET client_encoding = 'UTF8';
+	CREATE SERVER far FOREIGN DATA WRAPPER mongo_ts_fdw OPTIONS (uri $uri, database '${database}_é', fetch_size '2');
+	CREATE USER MAPPING FOR PUBLIC SERVER far;
+	CREATE FOREIGN TABLE far (ts timestamptz, v int) SERVER far;
+	INSERT INTO far SELECT timestamptz '2020-01-01Z' + n * interval '1 s', n FROM generate_series(1, 9) n;
+	SELECT sum(v) FROM (SELECT v FROM far OFFSET 0) f;
+	SELECT mongo_ts_command('far', '{\"dropDatabase\": 1}') ->> 'ok'"),
+	"45\n1", 'in LATIN1, a cursor goes on in a database with such a name');
+
 # A character that the client's encoding lacks is no error.
 foreach my $query ("SELECT count(*) FROM points WHERE k = U&'\\20AC'", "SELECT count(*) FROM points WHERE k = 'first'")
 {
