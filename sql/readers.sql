@@ -64,7 +64,7 @@ SELECT readers('SELECT host, sum(v) FROM flat GROUP BY host');
 SELECT readers('SELECT * FROM flat');
 
 -- Points with columns that are not numbers: their values tell series apart.
--- Some points lack some, or have null.
+-- Some points lack some, or have null.  Two buckets have decimals.
 CREATE FOREIGN TABLE samples (
   d      timestamptz OPTIONS (field 's[].t', role 'time'),
   host   text,
@@ -84,7 +84,9 @@ SELECT json_agg(json_build_object('host', 'h' || day % 2,
              'ok', CASE WHEN i % 11 > 0 THEN i % 3 = 0 END,
              'n', CASE WHEN i % 13 > 0 THEN i % 10 - 3 END,
              'big', json_build_object('$numberLong', (i * 10000000000)::text),
-             'v', CASE i % 50 WHEN 49 THEN json_build_object('$numberDouble', 'NaN') WHEN 48 THEN NULL ELSE to_json(i / 4.0) END,
+             'v', CASE i % 50 WHEN 49 THEN json_build_object('$numberDouble', 'NaN') WHEN 48 THEN NULL
+               WHEN 47 THEN CASE WHEN day > 7 THEN json_build_object('$numberDecimal', (i / 4.0)::text) ELSE to_json(i / 4.0) END
+               ELSE to_json(i / 4.0) END,
              'due', json_build_object('$date', to_char(timestamp '2024-06-10' + i * interval '1 hour', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')),
              'note', 'note ' || day || '-' || i))) FROM generate_series(0, 299) i))) AS documents
   FROM generate_series(0, 9) day \gset
@@ -101,7 +103,7 @@ SELECT query, readers(query) FROM (VALUES
   ('SELECT n, count(*), sum(n), avg(v) FROM samples WHERE v < 60 GROUP BY n'),
   ('SELECT date_trunc(''hour'', d), state, count(*) FROM samples GROUP BY 1, 2'),
   ('SELECT upper(state), count(*) FROM samples WHERE state <> ''idle'' GROUP BY 1'),
-  -- too many series: each point has another
+  -- each point is of another series
   ('SELECT d, note FROM samples'),
   ('SELECT note, count(v) FROM samples GROUP BY note'),
   ('SELECT v, count(*) FROM samples GROUP BY v')) AS queries(query);
@@ -163,3 +165,21 @@ DECLARE groups CURSOR FOR SELECT host, max(v), max(a), max(b), max(c) FROM wide 
 SELECT sum(total_bytes) < 6e6 AS is_small FROM pg_backend_memory_contexts WHERE name = 'ExecutorState';
 ROLLBACK;
 RESET enable_partitionwise_aggregate;
+
+-- Documents of thousands of series: each has some that are new and lacks some
+-- of the one before, so that in the end more are known than are remembered
+CREATE FOREIGN TABLE thousands (
+  d     timestamptz,
+  host  int,
+  site  text,
+  v     float8 OPTIONS (field 'v.{host}')
+) SERVER readers OPTIONS (bucket_span '1 minute');
+INSERT INTO thousands SELECT timestamptz '2024-03-10 00:00Z' + m * interval '1 minute', 4000 * m + h, 'site ' || m % 2, m + h / 8.0
+  FROM generate_series(0, 11) m, generate_series(1, 6000) h;
+SELECT readers('SELECT * FROM thousands');
+SELECT readers('SELECT DISTINCT ON (host) * FROM thousands ORDER BY host, d DESC');
+SELECT readers('SELECT DISTINCT ON (host) * FROM thousands ORDER BY host, d');
+SELECT readers('SELECT host, avg(v), count(*) FROM thousands GROUP BY host');
+SELECT readers('SELECT site, host, count(*) FROM thousands GROUP BY site, host');
+SELECT readers('SELECT host, count(*) FROM thousands WHERE site = ''site 1'' OR host < 7 GROUP BY host');
+SELECT readers('SELECT host % 7, max(d), count(v) FROM thousands GROUP BY 1');

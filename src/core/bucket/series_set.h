@@ -26,7 +26,7 @@ typedef struct MtsSeriesSet
 	int n;
 	int room;
 	MtsKnownSeries *series;
-	MtsElement *keys; /* by series and key: type, value and size */
+	MtsElement *keys; /* by series and key: values without names */
 	int last;         /* the series that was found last */
 	int nslots;       /* a power of two, of at least twice the room */
 	int *slots;       /* by hash: a series, or -1 */
