@@ -10,8 +10,8 @@
 #include "core/bucket/unfold.h"
 #include "core/bucket/words.h"
 
-/* The points that a batch has room for at first, and at most; and their values,
- * if there is room for more points than at first */
+/* The points that a batch has room for at first, and at most; and their
+ * values, if there is room for more points than at first */
 #define MTS_BATCH_ROOM 4096
 #define MTS_BATCH_MAX_ROOM 262144
 #define MTS_BATCH_MAX_VALUES 4194304
