@@ -119,10 +119,13 @@ share(const Population *population, int i, double drawn)
 			   : Max(rint(drawn * population->counts[i] / population->sum), 1);
 }
 
-/* Count those of so many drawn documents that satisfy the table's filter. */
+/*
+ * Estimate how many documents satisfy the table's filter, by those of so many
+ * that are drawn.
+ */
 static double
-count_drawn(const Population *population, const MtsTable *table, Oid userid,
-			double drawn)
+estimate_matches(const Population *population, const MtsTable *table,
+				 Oid userid, double drawn)
 {
 	const MtsCollections *collections = population->collections;
 	double matches = 0;
@@ -146,7 +149,8 @@ count_drawn(const Population *population, const MtsTable *table, Oid userid,
 								 table->relid);
 		counted = mts_cursor_next(cursor);
 		if (counted)
-			matches += mts_document_number(counted, "n");
+			matches += population->counts[i] / size *
+					   mts_document_number(counted, "n");
 		mts_cursor_close(cursor);
 	}
 	return matches;
@@ -163,10 +167,10 @@ choose_population(Population *population, const MtsTable *table, Oid userid,
 	count_all(population, table, userid, NULL);
 	if (table->filter && drawn < MOST_DRAWN * population->sum)
 	{
-		double matches = count_drawn(population, table, userid, drawn);
-
-		population->is_whole = matches >= LEAST_SHARE * drawn;
-		population->matches = population->sum * matches / drawn;
+		population->matches =
+			estimate_matches(population, table, userid, drawn);
+		population->is_whole =
+			population->matches >= LEAST_SHARE * population->sum;
 	}
 	if (population->is_whole)
 		return;
@@ -191,9 +195,9 @@ begin_population(const MtsTable *table, Oid userid, double drawn)
 
 	population->relid = table->relid;
 	choose_population(population, table, userid, drawn);
-	if (populations == NIL)
-		MemoryContextRegisterResetCallback(TopTransactionContext, &callback);
 	populations = lcons(population, populations);
+	if (list_length(populations) == 1)
+		MemoryContextRegisterResetCallback(TopTransactionContext, &callback);
 	MemoryContextSwitchTo(old);
 	return population;
 }

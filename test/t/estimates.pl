@@ -205,6 +205,22 @@ cmp_ok(@counts, '==', 2, 'besides it, documents that few satisfy are counted onc
 cmp_ok($documents, '==', 80, 'their number is exact');
 cmp_ok($points, '==', 3, 'they have three points each');
 
+# One document at least is drawn of each collection.  Here these are twice as
+# many as are wanted.
+$node->safe_psql('postgres', <<'END');
+	CREATE FOREIGN TABLE hours (ts timestamptz, k int, share text, v int OPTIONS (field 'v.{minute}.{second}'))
+		SERVER mongo OPTIONS (collection 'hours_%Y%m%d%H');
+	INSERT INTO hours SELECT timestamptz '2024-01-01' + i * interval '1 hour', k, CASE WHEN k % 2 = 0 THEN 'half' ELSE 'rest' END, i
+		FROM generate_series(1, 61) i, generate_series(1, 12) k;
+	CREATE FOREIGN TABLE half (ts timestamptz, k int, v int OPTIONS (field 'v.{minute}.{second}'))
+		SERVER mongo OPTIONS (collection 'hours_%Y%m%d%H', filter '{"share": "half"}');
+END
+($log, $documents, $points) = analyze('half');
+@drawn = $log =~ /MongoDB aggregate on "mts_estimates\.hours_/g;
+cmp_ok(@drawn, '==', 2 * 61, 'a document of each of many collections is drawn');
+cmp_ok($documents, '>', 230, 'the number of those that satisfy a filter is estimated');
+cmp_ok($documents, '<', 500, 'the number of those that satisfy a filter is estimated');
+
 $node->safe_psql('postgres',
 	q{SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')});
 $node->stop;
