@@ -52,8 +52,7 @@ mtsBeginForeignScan(ForeignScanState *state, int eflags)
 		node->scan = mts_scan_of_node(state);
 		node->scan->spec.initial_batch_size = intVal(
 			list_nth(plan->fdw_private, MTS_PRIVATE_INITIAL_BATCH_SIZE));
-		node->scan->spec.order =
-			mts_sort_order_open(node->scan->table, order);
+		node->scan->spec.order = mts_sort_order_open(node->scan->table, order);
 	}
 	node->scan->source->is_async = state->ss.ps.async_capable;
 	if (!node->agg && plan->scan.plan.qual != NIL &&

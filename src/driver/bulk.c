@@ -1512,8 +1512,9 @@ settle_transaction(MtsRound *round)
 	bson_error_t error = {0};
 	const bson_t *reply;
 	bool are_done = collect_transaction(round, &error);
-	bool is_committed = mts_command_collect(
-		&round->attempt, transaction->commit, &reply, &error);
+	bool is_committed =
+		mts_command_collect(&round->attempt, transaction->commit, &reply,
+							&error);
 
 	is_committed |= error.domain == MONGOC_ERROR_WRITE_CONCERN;
 	transaction->commit = 0;

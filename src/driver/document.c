@@ -131,8 +131,8 @@ bson_t *
 mts_document_new(void)
 {
 	/* libbson's own allocation of its aligned struct takes longer */
-	MemoryContextCallback *callback = palloc(
-		sizeof(*callback) + sizeof(bson_t) + __alignof__(bson_t));
+	MemoryContextCallback *callback =
+		palloc(sizeof(*callback) + sizeof(bson_t) + __alignof__(bson_t));
 	bson_t *doc = (bson_t *) TYPEALIGN(__alignof__(bson_t), callback + 1);
 
 	bson_init(doc);

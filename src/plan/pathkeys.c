@@ -312,9 +312,9 @@ mts_pathkeys_to_first(RelOptInfo *rel, const MtsTable *table, List *pathkeys,
 					   !is_sorted_by_mongo(table, var, pathkey, false)) ||
 			!append_key(&plan, var, pathkey, pathkey->pk_nulls_first))
 			return NIL;
-		are_in_buckets |= is_series &&
-						  table->layout.columns[var->varattno - 1].role ==
-							  MTS_ROLE_SLOT;
+		are_in_buckets |=
+			is_series &&
+			table->layout.columns[var->varattno - 1].role == MTS_ROLE_SLOT;
 	}
 	return are_in_buckets ? lcons(list_make3_int(0, nkeys, 0), plan) : NIL;
 }

@@ -314,8 +314,8 @@ add_first_rows(const Series *series)
 		series->n * size <= get_hash_memory_limit())
 		add_skip_scan(series, order, false,
 					  rel->cheapest_total_path->total_cost - STARTUP_COST -
-						  info->points *
-							  (cpu_tuple_cost - FIRST_ROW_COST * cpu_operator_cost));
+						  info->points * (cpu_tuple_cost -
+										  FIRST_ROW_COST * cpu_operator_cost));
 }
 
 /* Add the paths of a skip scan, if there can be one. */

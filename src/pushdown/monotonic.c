@@ -362,7 +362,7 @@ apply_bin(Analysis *analysis, const List *constants, Oid type, Bounds *bounds)
 		return false;
 	widen(bounds, width->day * (double) SECS_PER_DAY +
 					  (double) width->time / USECS_PER_SEC);
-	for_each_from(lc, constants, 1)
+	for_each_from (lc, constants, 1)
 	{
 		const Const *constant = lfirst(lc);
 

@@ -123,7 +123,7 @@ mts_sort_order_open(const MtsTable *table, List *plan)
 		lsecond_int(linitial(plan));
 	order->series_direction = lthird_int(linitial(plan));
 	order->keys = palloc0((list_length(plan) - 1) * sizeof(MtsSortKey));
-	for_each_from(lc, plan, 1)
+	for_each_from (lc, plan, 1)
 	{
 		MtsSortKey *key = &order->keys[order->nkeys++];
 		List *items = lfirst(lc);

@@ -385,7 +385,8 @@ has_same_keys(const bson_t *a, const bson_t *b, bool compares_directions)
 			return true;
 		/* indexes of other kinds have a text instead of a direction */
 		if (strcmp(bson_iter_key(&left), bson_iter_key(&right)) != 0 ||
-			!BSON_ITER_HOLDS_NUMBER(&left) || !BSON_ITER_HOLDS_NUMBER(&right) ||
+			!BSON_ITER_HOLDS_NUMBER(&left) ||
+			!BSON_ITER_HOLDS_NUMBER(&right) ||
 			(compares_directions &&
 			 bson_iter_as_int64(&left) != bson_iter_as_int64(&right)))
 			return false;

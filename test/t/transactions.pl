@@ -1206,7 +1206,7 @@ my %scripts = (
 			: $what eq 'expired' ? unacknowledged(290, 'the transaction took too long')
 			: $healthy->());
 	});
-my $fake = fake_start("$directory/fake", [], scripts => \%scripts, sessions => 1, set => 1);
+my $fake = fake_start("$directory/fake_set", [], scripts => \%scripts, sessions => 1, set => 1);
 
 create_server($node, 'fake', fake_uri($fake, 'directConnection=true&serverSelectionTimeoutMS=1000'), "database 'fake', transactions 'batch'");
 

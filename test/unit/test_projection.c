@@ -55,8 +55,8 @@ check_bucket(MtsUnfold *unfold, const Bucket *bucket, const MtsRanges *ranges)
 	 */
 	for (int i = 0; i < TABLE_COLUMNS; i++)
 		needed[i] = layout->time_kind != MTS_TIME_SLOTS || random_below(2);
-	is_narrow =
-		mts_projection_build(layout, needed, ranges, NULL, narrow, &projection);
+	is_narrow = mts_projection_build(layout, needed, ranges, NULL, narrow,
+									 &projection);
 	if (is_narrow && !narrow)
 		tap_fault("%s: narrow unasked", bucket->table->spec->name);
 	if (has_collision(&projection))
@@ -238,8 +238,7 @@ test_keys(void)
 					  "{\"v.a\": 1, \"v.500\": 1, t: 1}", "two keys");
 	is_key_projection("v.w.{s}.x.{second}", "1 minute", "[\"a\"]", false,
 					  "{\"v.w.a.x\": 1, t: 1}", "all seconds below a key");
-	is_key_projection("v.w.{s}.x.{second}", "1 minute", "[\"a\", \"b\"]",
-					  true,
+	is_key_projection("v.w.{s}.x.{second}", "1 minute", "[\"a\", \"b\"]", true,
 					  "{\"v.w.a.x.58\": 1, \"v.w.a.x.59\": 1, "
 					  "\"v.w.b.x.58\": 1, \"v.w.b.x.59\": 1, t: 1}",
 					  "seconds below two keys");
@@ -262,8 +261,8 @@ test_keys(void)
 					  false, "{v: 1, t: 1}", "too many keys below units");
 	is_key_projection("v.{s}", "1 minute", "[\"a\", \"b.c\"]", false,
 					  "{v: 1, t: 1}", "a key with a period");
-	is_key_projection("v.{s}", "1 minute", "[\"$a\"]", false,
-					  "{v: 1, t: 1}", "a key that begins with a dollar sign");
+	is_key_projection("v.{s}", "1 minute", "[\"$a\"]", false, "{v: 1, t: 1}",
+					  "a key that begins with a dollar sign");
 	is_key_projection("v.{s}", "1 minute", "[\"\"]", false, "{v: 1, t: 1}",
 					  "an empty key");
 	is_key_projection("_id.v.{s}", "1 minute", "[\"a\"]", false,

@@ -160,9 +160,9 @@ choose_values(const MtsLayout *layout, bool points_are_new, MtsChange *write,
 				continue;
 			choose_value(column, write->kind, may_be_null,
 						 &values[column->place]);
-			any |= write->kind == MTS_CHANGE_SET ||
-				   mts_change_value(write, column)->value_type !=
-					   BSON_TYPE_NULL;
+			any |=
+				write->kind == MTS_CHANGE_SET ||
+				mts_change_value(write, column)->value_type != BSON_TYPE_NULL;
 		}
 	if (layout->time_kind != MTS_TIME_POINT ||
 		mts_layout_time_is_key(layout) || write->kind == MTS_CHANGE_REMOVE)

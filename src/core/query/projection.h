@@ -30,12 +30,10 @@ typedef struct MtsSlotTexts
 	const bson_t *keys[MTS_MAX_SLOTS];
 } MtsSlotTexts;
 
-extern MtsProjected mts_projection_build(const MtsLayout *layout,
-										 const bool *needed,
-										 const MtsRanges *ranges,
-										 const MtsSlotTexts *texts,
-										 MtsProjectionScope scope,
-										 bson_t *projection);
+extern MtsProjected
+mts_projection_build(const MtsLayout *layout, const bool *needed,
+					 const MtsRanges *ranges, const MtsSlotTexts *texts,
+					 MtsProjectionScope scope, bson_t *projection);
 extern bool mts_projection_headers(const MtsLayout *layout, const bool *needed,
 								   const MtsRanges *ranges,
 								   const MtsField *const *fields, int nfields,

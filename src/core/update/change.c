@@ -226,7 +226,6 @@ mts_change_empty_slot(const MtsLayout *layout, bson_value_t *values)
 			continue;
 		values[column->place] = (bson_value_t){.value_type = BSON_TYPE_EOD};
 		if (column->missing.kind != MTS_MISSING_NONE)
-			values[column->place] =
-				mts_layout_missing_value(&column->missing);
+			values[column->place] = mts_layout_missing_value(&column->missing);
 	}
 }

@@ -96,11 +96,10 @@ mts_write_once_is_possible(const MtsBucketChange *bucket)
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		const MtsColumn *column = &layout->columns[i];
-		bool excludes_nan = column->may_be_nan &&
-							(column->min.is_set || column->max.is_set);
-		bool excludes_missing =
-			layout->write_mode == MTS_WRITE_INCREMENT &&
-			column->missing.kind != MTS_MISSING_NONE;
+		bool excludes_nan =
+			column->may_be_nan && (column->min.is_set || column->max.is_set);
+		bool excludes_missing = layout->write_mode == MTS_WRITE_INCREMENT &&
+								column->missing.kind != MTS_MISSING_NONE;
 
 		if (!excludes_nan && !excludes_missing)
 			continue;
