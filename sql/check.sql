@@ -240,6 +240,11 @@ CREATE FOREIGN TABLE counted (h timestamptz, v float8 OPTIONS (field 'v.{minute}
 SELECT field, documents, hint FROM mongo_ts_check('counted') WHERE problem ~ 'contradicts';
 SELECT count(*) FROM counted;
 SELECT count(*) FROM (SELECT h FROM counted OFFSET 0) AS rows;
+-- The documents of a view can lack an _id.
+SELECT mongo_ts_command('check', '{"create": "without_id", "viewOn": "totals", "pipeline": [{"$project": {"_id": 0}}]}')->'ok' AS created;
+CREATE FOREIGN TABLE without_id (h timestamptz,
+  v float8 OPTIONS (field 'v.{minute}', sum_field 's', min_field 'lo', max_field 'hi')) SERVER "check" OPTIONS (count_field 'n');
+SELECT problem, field, documents, hint FROM mongo_ts_check('without_id') WHERE problem ~ 'contradicts';
 -- The first and the last time, which a bucket must have
 CALL put('bounds', '[
   {"_id": 1, "t0": {"$date": "2024-01-01T00:00:01Z"}, "t1": {"$date": "2024-01-01T00:00:02Z"}, "p": [
@@ -453,6 +458,18 @@ SET search_path = suggested;
 :statement
 SELECT res, count(*), max(t) - min(t) AS range FROM (TABLE twores_minute UNION ALL TABLE twores_hour) AS points GROUP BY res ORDER BY res;
 SET search_path = "check", public;
+-- A total that is true of the sample, and not of a document without an _id
+SELECT json_agg(json_build_object('h', json_build_object('$date', json_build_object('$numberLong', (1704067200000 + i * bigint '3600000')::text)),
+    'n', CASE i WHEN 1234 THEN 9 ELSE 60 - i % 2 END, 'v', (SELECT json_object_agg(j, i) FROM generate_series(i % 2, 59) j))) AS documents
+  FROM generate_series(1, 2000) i \gset
+CALL put('mostly', :'documents');
+SELECT mongo_ts_command('check', '{"create": "mostly_view", "viewOn": "mostly", "pipeline": [{"$project": {"_id": 0}}]}')->'ok' AS created;
+-- The sample may have that document, so NOTICEs differ.
+SET client_min_messages = warning;
+SELECT mongo_ts_suggest('check', 'mostly_view') ~ '^CREATE FOREIGN TABLE mostly_view' AS suggested;
+IMPORT FOREIGN SCHEMA :"database" LIMIT TO (mostly_view) FROM SERVER "check" INTO declared OPTIONS (sample_size '60');
+SELECT ftoptions FROM pg_foreign_table WHERE ftrelid = 'declared.mostly_view'::regclass;
+RESET client_min_messages;
 SELECT mongo_ts_suggest('check', 'Hours');
 SELECT mongo_ts_suggest('check', 'nothing');
 SELECT mongo_ts_suggest('nothing', 'hours');

@@ -224,6 +224,13 @@ mts_copy_user(Query *query, RangeTblEntry *rte, const Query *from)
 #define mts_before_grouping(root, expr) ((void) (root), (Node *) (expr))
 #endif
 
+/* Since 18, RETURNING can show the row as it was. */
+#if PG_VERSION_NUM >= 180000
+#define mts_is_old_value(var) ((var)->varreturningtype == VAR_RETURNING_OLD)
+#else
+#define mts_is_old_value(var) ((void) (var), false)
+#endif
+
 /* Since 18, paths count the nodes that settings disable. */
 #if PG_VERSION_NUM >= 180000
 #define mts_copy_disabled_nodes(path, from) \

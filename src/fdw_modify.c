@@ -93,7 +93,12 @@ mtsAddForeignUpdateTargets(PlannerInfo *root, Index rtindex,
 						 rtindex, JUNK_OLD_ROW);
 }
 
-/* mtsPlanForeignModify: refuse a statement that the table cannot do. */
+/*
+ * mtsPlanForeignModify
+ *		Refuse a statement that the table cannot do.
+ *
+ * Returns the numbers of the columns that the statement returns.
+ */
 List *
 mtsPlanForeignModify(PlannerInfo *root, ModifyTable *plan,
 					 Index resultRelation, int subplan_index)
@@ -101,13 +106,20 @@ mtsPlanForeignModify(PlannerInfo *root, ModifyTable *plan,
 	RangeTblEntry *rte = planner_rt_fetch(resultRelation, root);
 	Relation relation = table_open(rte->relid, NoLock);
 	const MtsTable *table = mts_plan_table(root, resultRelation, relation);
+	List *columns = NIL;
 
 	mts_writable_check(table, relation, plan->operation);
+	if (plan->returningLists)
+		columns =
+			mts_returning_columns(list_nth(plan->returningLists,
+										   subplan_index),
+								  resultRelation, RelationGetDescr(relation));
+	mts_returning_check(table, plan->operation, columns);
 	if (plan->onConflictAction == ONCONFLICT_UPDATE)
 		elog(ERROR, "ON CONFLICT DO UPDATE has no unique index to go by");
 	mts_on_conflict_check(table, plan->onConflictAction);
 	table_close(relation, NoLock);
-	return NIL;
+	return columns;
 }
 
 /* Return the only scan of a DELETE that decides all conditions by itself. */
@@ -234,11 +246,29 @@ begin_modify(ModifyTableState *mtstate, ResultRelInfo *rinfo)
 	return modify;
 }
 
+/* Have new rows show what RETURNING wants of them. */
+static void
+return_new_rows(MtsModify *modify, List *columns)
+{
+	MtsWriter *writer = modify->writer;
+
+	writer->returning = mts_returning_new(writer->targeting, columns);
+	if (modify->waiting && writer->returning &&
+		writer->returning->id_column >= 0)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg(
+				 "RETURNING of the _id is not supported in a statement that reads the collection it inserts into"),
+			 errhint("Put the rows into a temporary table first.")));
+}
+
 /* mtsBeginForeignInsert: prepare for the rows of COPY, or routed rows. */
 void
 mtsBeginForeignInsert(ModifyTableState *mtstate, ResultRelInfo *rinfo)
 {
 	const MtsTable *table;
+	List *columns = NIL;
 
 	/* an UPDATE that routes rows has prepared its relations already */
 	if (!rinfo->ri_FdwState)
@@ -246,6 +276,17 @@ mtsBeginForeignInsert(ModifyTableState *mtstate, ResultRelInfo *rinfo)
 	table = ((MtsModify *) rinfo->ri_FdwState)->writer->table;
 	mts_writable_check(table, rinfo->ri_RelationDesc, CMD_INSERT);
 	mts_on_conflict_check(table, conflict_action(mtstate));
+	/* the list of a partition names the first relation of the plan */
+	if (rinfo->ri_returningList)
+		columns =
+			mts_returning_columns(rinfo->ri_returningList,
+								  rinfo->ri_RangeTableIndex > 0
+									  ? rinfo->ri_RangeTableIndex
+									  : mtstate->resultRelInfo[0]
+											.ri_RangeTableIndex,
+								  RelationGetDescr(rinfo->ri_RelationDesc));
+	mts_returning_check(table, CMD_INSERT, columns);
+	return_new_rows(rinfo->ri_FdwState, columns);
 }
 
 /* mtsExecForeignInsert: store a row; NULL when it conflicts with a point. */
@@ -263,6 +304,8 @@ mtsExecForeignInsert(EState *estate, ResultRelInfo *rinfo,
 	/* PostgreSQL checks these only after the row may have been sent */
 	if (rinfo->ri_WithCheckOptions)
 		ExecWithCheckOptions(WCO_VIEW_CHECK, rinfo, slot, estate);
+	if (writer->returning)
+		mts_returning_check_new(writer->returning, slot);
 	if (modify->reader)
 		return mts_on_conflict_insert(writer, modify->reader, slot) ? slot
 																	: NULL;
@@ -381,8 +424,12 @@ mtsBeginForeignModify(ModifyTableState *mtstate, ResultRelInfo *rinfo,
 	Search search = {rinfo->ri_RangeTableIndex, NULL};
 
 	rinfo->ri_FdwState = modify;
+	if (mtstate->operation == CMD_INSERT)
+		return_new_rows(modify, fdw_private);
 	if (mtstate->operation == CMD_INSERT || (eflags & EXEC_FLAG_EXPLAIN_ONLY))
 		return;
+	modify->writer->returning =
+		mts_returning_new(modify->writer->targeting, fdw_private);
 	mts_native_check_change(modify->writer->table,
 							mts_result_user(rinfo, mtstate->ps.state));
 	modify->row_id = ExecFindJunkAttributeInTlist(tlist, JUNK_ROW_ID);

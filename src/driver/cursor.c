@@ -892,7 +892,7 @@ read_next(MtsCursor *cursor, const bson_t **doc, bson_error_t *error)
 			return false;
 	}
 	if (!cursor->doc)
-		cursor->doc = bson_malloc0(sizeof(bson_t));
+		cursor->doc = bson_new();
 	/* reply.c has checked its length */
 	(void) bson_init_static(cursor->doc, element.value, element.size);
 	cursor->documents++;

@@ -126,6 +126,9 @@ mts_document_number(const bson_t *doc, const char *path)
 /*
  * mts_document_new
  *		Make an empty document that lives as long as the current context.
+ *
+ * It can be made a view by bson_init_static().  libbson requires an alignment
+ * of bson_t that palloc does not give, so no palloc'd struct contains one.
  */
 bson_t *
 mts_document_new(void)
@@ -295,7 +298,7 @@ mts_document_text(const char *utf8)
 
 /*
  * Make a document of one value, palloc'd, with the iterator at it.  libbson
- * has no iterator over a bare value.
+ * has no iterator over a bare value.  It rejects the type of an absent one.
  */
 static void
 wrap_element(const MtsElement *element, bson_t *doc, bson_iter_t *iter)
@@ -307,7 +310,8 @@ wrap_element(const MtsElement *element, bson_t *doc, bson_iter_t *iter)
 	memcpy(bytes, &size_le, 4);
 	bytes[4] = element->type;
 	bytes[5] = '\0';
-	memcpy(bytes + 6, element->value, element->size);
+	if (element->size > 0)
+		memcpy(bytes + 6, element->value, element->size);
 	bytes[size - 1] = '\0';
 	if (!bson_init_static(doc, bytes, size) || !bson_iter_init(iter, doc) ||
 		!bson_iter_next(iter))
@@ -318,6 +322,8 @@ wrap_element(const MtsElement *element, bson_t *doc, bson_iter_t *iter)
 /*
  * mts_document_value
  *		Make an element libbson's value, which points to palloc'd memory.
+ *
+ * Raises an error if the element is absent or malformed.
  */
 bson_value_t
 mts_document_value(const MtsElement *element)
@@ -329,7 +335,7 @@ mts_document_value(const MtsElement *element)
 	return *bson_iter_value(&iter);
 }
 
-/* Print a value; returns NULL when it is malformed. */
+/* Print a value; returns NULL if it is absent or malformed. */
 static char *
 print_element(const MtsElement *element, MtsPrintStyle style)
 {
@@ -348,7 +354,8 @@ print_element(const MtsElement *element, MtsPrintStyle style)
 
 /*
  * mts_document_value_json
- *		Print a value as relaxed extended JSON; NULL when it is malformed.
+ *		Print a value as relaxed extended JSON; NULL if it is absent or
+ *		malformed.
  */
 char *
 mts_document_value_json(const MtsElement *element)
@@ -359,13 +366,17 @@ mts_document_value_json(const MtsElement *element)
 /*
  * mts_document_value_shell
  *		Print a value in the syntax of MongoDB's shell, for messages.
+ *
+ * The element may be absent or malformed.
  */
 char *
 mts_document_value_shell(const MtsElement *element)
 {
 	char *text = print_element(element, MTS_PRINT_SHELL);
 
-	return text ? text : pstrdup("(malformed)");
+	if (text)
+		return text;
+	return pstrdup(element->type == BSON_TYPE_EOD ? "(none)" : "(malformed)");
 }
 
 /*
@@ -373,19 +384,22 @@ mts_document_value_shell(const MtsElement *element)
  *		Print the _id of a document in the syntax of MongoDB's shell, for
  *		messages.
  *
- * The document may be malformed.
+ * The document may be malformed, or have no _id.
  */
 char *
 mts_document_id_shell(const bson_t *doc)
 {
 	MtsElementCursor cursor;
-	MtsElement field;
+	MtsElement field = {.type = BSON_TYPE_EOD};
+	MtsNext next = MTS_NEXT_CORRUPT;
 
 	if (mts_element_open(&cursor, bson_get_data(doc), doc->len))
-		while (mts_element_next(&cursor, &field) == MTS_NEXT_OK)
+		while ((next = mts_element_next(&cursor, &field)) == MTS_NEXT_OK)
 			if (strcmp(field.key, "_id") == 0)
 				return mts_document_value_shell(&field);
-	return pstrdup("unknown");
+	if (next == MTS_NEXT_CORRUPT)
+		return pstrdup("(malformed)");
+	return mts_document_value_shell(&(MtsElement){.type = BSON_TYPE_EOD});
 }
 
 static char *

@@ -7,6 +7,8 @@
  */
 #include "driver/write_log.h"
 
+#include "driver/document.h"
+
 #include "utils/memutils.h"
 
 /* What precedes the name of the database and the command */
@@ -88,6 +90,7 @@ mts_write_log_next(MtsWriteLog *log, MtsLogEntry *entry)
 	Header header;
 	char *database;
 	uint8 *command;
+	bson_t *view = mts_document_new();
 
 	if (log->nread == log->kept.ncommands)
 		return false;
@@ -99,7 +102,8 @@ mts_write_log_next(MtsWriteLog *log, MtsLogEntry *entry)
 	mts_spool_read(&log->spool, command, header.command_size);
 	entry->ndocuments = header.ndocuments;
 	entry->database = database;
-	if (!bson_init_static(&entry->command, command, header.command_size))
+	entry->command = view;
+	if (!bson_init_static(view, command, header.command_size))
 		elog(ERROR, "a command in a log of writes is damaged");
 	log->nread++;
 	return true;

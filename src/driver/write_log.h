@@ -30,7 +30,7 @@ typedef struct MtsLogEntry
 {
 	int64 ndocuments; /* that it has written; -1 if the number may change */
 	const char *database;
-	bson_t command;
+	const bson_t *command;
 } MtsLogEntry;
 
 extern void mts_write_log_append(MtsWriteLog *log, const char *database,

@@ -343,7 +343,7 @@ check_replayed(const Xact *xact, const MtsAttempt *attempt,
 	bson_iter_t name;
 
 	if (reason && code != MTS_CODE_DUPLICATE_KEY && xact->starts == 1 &&
-		bson_iter_init(&name, &entry->command) && bson_iter_next(&name))
+		bson_iter_init(&name, entry->command) && bson_iter_next(&name))
 	{
 		bson_set_error(&error, MONGOC_ERROR_SERVER, code, "%s", reason);
 		mts_report_failure(xact->connection,
@@ -383,7 +383,7 @@ replay(Xact *xact, const MtsAttempt *attempt, bson_error_t *error)
 		const bson_t *reply;
 		bson_t *command;
 
-		command = bson_copy(&entry.command);
+		command = bson_copy(entry.command);
 		mts_document_adopt(command);
 		mts_transaction_append(&xact->transaction, command);
 		ok = mts_command_send(attempt, entry.database, command, &reply, error);

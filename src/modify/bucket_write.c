@@ -359,7 +359,7 @@ make_document_op(const MtsTargeting *targeting, const MtsBucketWrite *write)
 			add_field(&fields, part->path, part->fixed);
 	}
 	for (int i = 0; i < layout->ncolumns; i++)
-		if (!identity->read_only[i] && values[i].value_type != BSON_TYPE_EOD &&
+		if (values[i].value_type != BSON_TYPE_EOD &&
 			!(is_insert && targeting->omits_null &&
 			  values[i].value_type == BSON_TYPE_NULL))
 			add_field(&fields, &layout->columns[i].path, values[i]);

@@ -272,6 +272,8 @@ mts_edits_add(MtsEdits *edits, ItemPointer tid, Datum old_row,
 		slot_getallattrs(new_row);
 		moves = check_changes(edits, range->bucket, new_row);
 		check_row(edits, range->bucket, moves, new_row);
+		if (moves && edits->writer->returning)
+			mts_returning_check_move(edits->writer->returning);
 		row = ExecFetchSlotHeapTupleDatum(new_row);
 	}
 	ExecClearTuple(entry);

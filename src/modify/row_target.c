@@ -9,6 +9,7 @@
 #include "modify/row_target.h"
 
 #include "catalog/pg_type.h"
+#include "utils/date.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
@@ -239,8 +240,11 @@ set_time(const MtsTargeting *targeting, TupleTableSlot *slot, MtsTime t)
 
 	if (targeting->time_type != TIMESTAMPTZOID && layout->clock.to_local)
 		t = layout->clock.to_local(layout->clock.arg, t);
-	if (targeting->time_type != DATEOID)
-		slot->tts_values[layout->time_column] = TimestampGetDatum(t);
+	slot->tts_values[layout->time_column] =
+		targeting->time_type == DATEOID
+			? DateADTGetDatum((DateADT) ((t - (t < 0) * (USECS_PER_DAY - 1)) /
+										 USECS_PER_DAY))
+			: TimestampGetDatum(t);
 }
 
 /*

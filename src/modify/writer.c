@@ -329,6 +329,8 @@ begin_write(MtsWriter *writer, TupleTableSlot *slot, MtsTime start,
 	write->values = values;
 	write->is_move = writer->moves_points;
 	mts_row_target_encode_bucket(writer->targeting, slot, values);
+	if (writer->returning)
+		mts_returning_add_id(writer->returning, slot, values);
 	writer->writes = lappend(writer->writes, write);
 	return write;
 }
@@ -543,7 +545,7 @@ find_write(MtsWriter *writer, TupleTableSlot *slot, MtsTime start)
  *		Add a row to the batch, and return the write of its bucket.
  *
  * The row is copied.  Where the time is rounded, the caller's row gets the
- * rounded time, too.
+ * rounded time, too, and where RETURNING shows it, the generated _id.
  */
 MtsBucketWrite *
 mts_writer_add(MtsWriter *writer, TupleTableSlot *slot)

@@ -10,6 +10,7 @@
 #include "utils/hsearch.h"
 
 #include "modify/bucket_write.h"
+#include "modify/returning.h"
 #include "modify/rollup_mark.h"
 
 /* What the statement has learnt from writes that assume what is stored */
@@ -26,9 +27,10 @@ typedef struct MtsWriter
 	Oid userid;
 	MtsTargeting *targeting;
 	MtsBulk bulk;
-	MtsRollupMarks *marks; /* NULL without roll-ups */
-	bool has_begun;        /* some row was added */
-	bool moves_points;     /* from other buckets or slots; not new ones */
+	MtsRollupMarks *marks;   /* NULL without roll-ups */
+	MtsReturning *returning; /* NULL if no row is shown */
+	bool has_begun;          /* some row was added */
+	bool moves_points;       /* from other buckets or slots; not new ones */
 	List *indexed;   /* collections, by whether a unique index refuses a */
 	List *unindexed; /* second bucket with the same key */
 	MtsTrial new_buckets; /* the buckets do not exist */

@@ -296,7 +296,7 @@ read_shares(const MtsTable *table, const MtsShares *shared)
 	while (bson_iter_next(&iter))
 	{
 		MtsPart *part = palloc0(sizeof(MtsPart));
-		bson_t *terms = palloc(sizeof(bson_t));
+		bson_t *terms = mts_document_new();
 
 		if (bson_iter_recurse(&iter, &field) && bson_iter_find(&field, "c") &&
 			BSON_ITER_HOLDS_UTF8(&field))

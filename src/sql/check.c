@@ -735,13 +735,6 @@ report_times(Check *check)
 
 /* ---- Claims ------------------------------------------------------------- */
 
-/* A value that a document or its points have, in the shell's syntax */
-static const char *
-value_text(const MtsElement *element)
-{
-	return element->type == 0 ? "nothing" : mts_document_value_shell(element);
-}
-
 /* Say in which document a field contradicts the points, and what to do. */
 static char *
 contradiction_hint(const Check *check, const MtsClaim *claim,
@@ -753,7 +746,8 @@ contradiction_hint(const Check *check, const MtsClaim *claim,
 					"says %s, the points say %s.  Queries trust the field.  "
 					"Correct the documents, or use %s",
 					mts_document_value_shell(&found->id), option,
-					value_text(&found->says), value_text(&found->points_say),
+					mts_document_value_shell(&found->says),
+					mts_document_value_shell(&found->points_say),
 					write_alter(check,
 								claim->column ? claim->column->name : NULL,
 								psprintf("DROP %s", option)));
@@ -1255,8 +1249,8 @@ check_index(Check *check, const MtsCollections *collections)
 	if (missing == 0 || (found_same && bson_has_field(index, "unique")))
 		return;
 	initStringInfo(&fields);
-	bson_iter_init_find(&iter, index, "key");
-	if (mts_document_view(&iter, &keys) && bson_iter_init(&iter, &keys))
+	if (bson_iter_init_find(&iter, index, "key") &&
+		mts_document_view(&iter, &keys) && bson_iter_init(&iter, &keys))
 		while (bson_iter_next(&iter))
 			appendStringInfo(&fields, "%s%s", fields.len > 0 ? ", " : "",
 							 mts_document_text(bson_iter_key(&iter)));

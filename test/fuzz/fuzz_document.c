@@ -9,6 +9,7 @@
 
 #include "core/bson/print.h"
 #include "core/bson/element.h"
+#include "core/query/counterexample.h"
 #include "points.h"
 
 const size_t fuzz_head = 1;
@@ -117,6 +118,19 @@ check_json(const Text *json)
 			   json->bytes);
 }
 
+/* What a document says of a claim is valid or absent, which is not valid. */
+static void
+check_counterexample(const bson_t *doc)
+{
+	MtsCounterexample found = mts_counterexample_read(doc, 0);
+	const MtsElement *parts[] = {&found.id, &found.says, &found.points_say};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		fuzz_check(mts_element_is_valid(parts[i], FUZZ_DEPTH) ==
+					   (parts[i]->type != BSON_TYPE_EOD),
+				   "an absent element is valid");
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -135,6 +149,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	fuzz_check(fuzz_libbson_reads(data, size), "libbson reads less");
 	bson_init_static(&doc, data, size);
+	check_counterexample(&doc);
 	for (int style = MTS_PRINT_SHELL; style <= MTS_PRINT_JSON; style++)
 	{
 		Text text = {NULL, 0, 0};

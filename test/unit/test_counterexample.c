@@ -470,6 +470,32 @@ test_cases(void)
 	}
 }
 
+/* What a server leaves out of the result is absent. */
+static void
+test_incomplete(void)
+{
+	static const char *const results[] = {"{}",
+										  "{'n0': 1}",
+										  "{'n0': 1, 'e0': null}",
+										  "{'n0': 1, 'e0': {}}",
+										  "{'n0': 1, 'e0': [7]}",
+										  "{'e0': {'id': {}, 'says': []}}"};
+
+	for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++)
+	{
+		bson_t *result = shell_parse(results[i]);
+		MtsCounterexample found = mts_counterexample_read(result, 0);
+		bool is_known = i > 0 && i < 5;
+
+		ok(found.is_known == is_known &&
+			   mts_element_is_valid(&found.id, MTS_MAX_DEPTH) == (i == 5) &&
+			   mts_element_is_valid(&found.says, MTS_MAX_DEPTH) == (i == 5) &&
+			   !mts_element_is_valid(&found.points_say, MTS_MAX_DEPTH),
+		   "the result %s", results[i]);
+		bson_destroy(result);
+	}
+}
+
 int
 main(void)
 {
@@ -493,5 +519,6 @@ main(void)
 	tap_claim("a document is found if and only if its fields are wrong");
 	ok(ncompared > 1000, "%d fields were compared", ncompared);
 	test_cases();
+	test_incomplete();
 	return tap_done();
 }

@@ -6,7 +6,8 @@
 #include <bson/bson.h>
 
 #include "core/bson/element.h"
-#include "core/layout/path.h"
+#include "core/layout/probe.h"
+#include "core/time/format.h"
 #include "tap.h"
 
 /* A document with a value of every type */
@@ -97,6 +98,57 @@ find(const bson_t *doc, const char *path, MtsElement *element)
 	if (!mts_path_parse(path, buffer, &steps, &error))
 		abort();
 	return mts_path_find(&whole, steps.steps, steps.nsteps, element);
+}
+
+/* Nothing is read from an absent element, and no key is required of a value. */
+static void
+test_absent(void)
+{
+	static const char *const formats[] = {"date", "epoch", "iso8601",
+										  "text:YYYY-MM-DD"};
+	MtsElement absent = {.type = BSON_TYPE_EOD};
+	MtsElement keyless = {.type = BSON_TYPE_BOOL,
+						  .value = (const uint8_t *) "\1",
+						  .size = 1};
+	MtsStep step = {.kind = MTS_STEP_NAME, .name = "a", .len = 1};
+	MtsElement found;
+	MtsProbe probe;
+	MtsError error;
+	MtsPath path;
+	char buffer[64];
+	MtsTime t;
+	int64_t n;
+	double d;
+
+	ok(!mts_element_is_valid(&absent, MTS_MAX_DEPTH), "absent is not valid");
+	ok(!mts_element_is_well_formed(&absent, MTS_MAX_DEPTH),
+	   "absent is not well formed");
+	ok(mts_element_is_valid(&keyless, MTS_MAX_DEPTH),
+	   "a value without a key is valid");
+	ok(!mts_element_integer(&absent, 1, &n) &&
+		   !mts_element_number(&absent, &d) &&
+		   !mts_element_amount(&absent, &d),
+	   "absent is not a number");
+	ok(!mts_element_is_empty_document(&absent) &&
+		   !mts_element_is_empty_array(&absent),
+	   "absent is not empty");
+	ok(mts_path_find(&absent, &step, 1, &found) != MTS_FOUND,
+	   "an absent document has no fields");
+	if (!mts_path_parse("a.{minute}.b", buffer, &path, &error))
+		abort();
+	mts_probe_init(&probe, &path);
+	mts_probe_document(&probe, &absent);
+	ok(probe.nkeys == 0, "an absent document has no keys");
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+	{
+		MtsFormat format;
+
+		if (!mts_format_parse(formats[i], &format, &error))
+			abort();
+		ok(mts_format_decode(&format, &(MtsClock){NULL}, &absent, 0, false, &t,
+							 &error) == MTS_DECODED_INVALID,
+		   "absent is not a time of format %s", formats[i]);
+	}
 }
 
 /* A document begins with its length and ends with a NUL. */
@@ -279,6 +331,7 @@ main(void)
 	test_types(&doc);
 	test_open();
 	test_find();
+	test_absent();
 	test_numbers();
 	test_untrusted(&doc);
 	bson_destroy(&doc);

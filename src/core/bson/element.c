@@ -437,8 +437,11 @@ children_are_well_formed(const MtsElement *element, int depth, bool utf8_only)
 static bool
 value_is_well_formed(const MtsElement *element, int depth, bool utf8_only)
 {
+	if (element->type == BSON_TYPE_EOD)
+		return false;
 	if (utf8_only &&
-		(!bson_utf8_validate(element->key, element->key_len, false) ||
+		((element->key &&
+		  !bson_utf8_validate(element->key, element->key_len, false)) ||
 		 !is_utf8(element)))
 		return false;
 	switch (element->type)
@@ -460,7 +463,7 @@ value_is_well_formed(const MtsElement *element, int depth, bool utf8_only)
 /*
  * mts_element_is_well_formed
  *		Tell whether libbson's iterator can read a value, which has at most
- *		depth levels.
+ *		depth levels; false for an absent element.
  */
 bool
 mts_element_is_well_formed(const MtsElement *element, int depth)
@@ -472,7 +475,8 @@ mts_element_is_well_formed(const MtsElement *element, int depth)
  * mts_element_is_valid
  *		Tell whether a value is well formed and all its text is UTF-8.
  *
- * Printing and converting a whole document require this.
+ * Printing and converting a whole document require this.  False for an absent
+ * element.
  */
 bool
 mts_element_is_valid(const MtsElement *element, int depth)

@@ -20,7 +20,11 @@
 /* Doubles are exact for integers up to this magnitude */
 #define MTS_MAX_EXACT INT64_C(9007199254740992)
 
-/* One element; it points into the document.  The type 0 is "absent". */
+/*
+ * One element; it points into the document.  The type 0 is "absent": its
+ * other fields are not set.  An element of another type can lack a key if no
+ * document has it.
+ */
 typedef struct MtsElement
 {
 	const char *key; /* NUL-terminated */

@@ -22,12 +22,26 @@ our @EXPORT_OK = qw(new_statements);
 
 # ---- Inserts --------------------------------------------------------------
 
-# Tell whether an INSERT may return its rows.  A sum and an attribute are not
-# known before they are stored.
-sub returns_inserted
+# RETURNING of the columns that an INSERT of rows may return.  A sum, and an
+# attribute that a row does not give, are not known before they are stored.
+sub returning_inserted
 {
-	my ($layout) = @_;
-	return $layout->{mode} ne 'increment' && !$layout->{attribute};
+	my ($layout, @rows) = @_;
+	my $at = 1 + @{ $layout->{keys} };
+
+	return returning($layout, grep { !defined $_->[$at] } @rows);
+}
+
+# RETURNING of all columns that are known, without those of the bucket if one
+# is hidden
+sub returning
+{
+	my ($layout, $hides_attribute) = @_;
+	my %hidden = map { $_->[0] => 1 }
+	  $layout->{mode} eq 'increment' ? @{ $layout->{values} } : (),
+	  $layout->{attribute} && $hides_attribute ? $layout->{attribute} : ();
+
+	return ' RETURNING ' . (%hidden ? join(', ', grep { !$hidden{$_} } names($layout)) : '*');
 }
 
 # Any column except the time may be omitted.
@@ -37,7 +51,8 @@ sub insert
 	my @rows = new_rows($layout, chance(0.3) ? 12 : between(1, 4)) or return;
 	my @names = names($layout);
 	my $keep = chance(0.2) && !$layout->{cap} && !$layout->{is_ambiguous};
-	my $returns = returns_inserted($layout) && chance(0.3);
+	my $returns = chance(0.3);
+	my $returning = $returns ? returning_inserted($layout, @rows) : '';
 
 	# A counter can't be null.
 	if (chance(0.1) && !$layout->{assume_write_once} && !$layout->{attribute}
@@ -49,8 +64,7 @@ sub insert
 	return { keep => $keep, returns => $returns,
 		sql => "INSERT INTO side.$layout->{name} (" . join(', ', @names)
 		  . ') VALUES ' . values_of(@rows)
-		  . ($keep ? ' ON CONFLICT DO NOTHING' : '')
-		  . ($returns ? ' RETURNING *' : '') };
+		  . ($keep ? ' ON CONFLICT DO NOTHING' : '') . $returning };
 }
 
 sub insert_select
@@ -117,15 +131,14 @@ sub prepared_insert
 {
 	my ($layout) = @_;
 	my @columns = columns($layout);
-	my $returns = returns_inserted($layout);
+	my @rows = new_rows($layout, 7);
 	my $sql = 'AS INSERT INTO side.' . "$layout->{name} ("
 	  . join(', ', names($layout)) . ') VALUES ('
 	  . join(', ', map { "\$$_" } 1 .. @columns) . ')'
-	  . ($returns ? ' RETURNING *' : '');
+	  . returning_inserted($layout, @rows);
 	my $types = join ', ', map { $_->[1] } @columns;
 
-	return prepared($types, $sql, $returns,
-		map { values_of($_) } new_rows($layout, 7));
+	return prepared($types, $sql, 1, map { values_of($_) } @rows);
 }
 
 sub prepared_delete
@@ -197,15 +210,15 @@ sub update
 {
 	my ($layout) = @_;
 	my $returns = chance(0.3);
+	my $moves = $layout->{moves} ne 'never' && chance(0.5);
 	my @sets;
 
-	push @sets, set_place($layout)
-	  if $layout->{moves} ne 'never' && chance(0.5);
+	push @sets, set_place($layout) if $moves;
 	push @sets, set_value($layout) if !@sets || chance(0.3);
 	return { returns => $returns, sql => "UPDATE side.$layout->{name} SET "
 		  . join(', ', @sets) . ' WHERE '
 		  . (@sets == 1 && chance(0.4) ? point_condition($layout)
-			: condition($layout)) . ($returns ? ' RETURNING *' : '') };
+			: condition($layout)) . ($returns ? returning({ %$layout, mode => '' }, $moves) : '') };
 }
 
 sub update_from
@@ -283,8 +296,7 @@ sub wrong
 		  . ') SELECT ' . typed($row->[0], $layout->{time}[0])
 		  . " + interval '$layout->{finer}', "
 		  . join(', ', map { typed($row->[$_], $columns[$_][1]) } 1 .. $#$row)
-		  . (returns_inserted($layout) ? ' RETURNING *' : ''),
-		returns => returns_inserted($layout) }
+		  . returning_inserted($layout, $row), returns => 1 }
 	  if $layout->{finer} && $layout->{moves} ne 'never'
 	  && !$layout->{assume_write_once};
 	push @kinds, wrong_rows($layout, [ undef, @$row[ 1 .. $#$row ] ]),
@@ -304,6 +316,21 @@ sub wrong
 		"l.$layout->{name}")
 	  if $layout->{attribute};
 	return @kinds ? pick(@kinds) : ();
+}
+
+# RETURNING of what is not known before a row is stored
+sub returned_unknown
+{
+	my ($layout) = @_;
+	my ($row) = new_rows({ %$layout, written => {} }, 1);
+	my $insert = "INSERT INTO f.$layout->{name} (" . join(', ', names($layout)) . ') VALUES ';
+	my @unnamed = @$row;
+
+	return refused($insert . values_of($row) . " RETURNING $layout->{values}[0][0]")
+	  if $layout->{mode} eq 'increment';
+	return unless $layout->{attribute};
+	$unnamed[ 1 + @{ $layout->{keys} } ] = undef;
+	return refused($insert . values_of(\@unnamed) . ' RETURNING *');
 }
 
 # The statement of the local side, for each row of a relation if one is given
@@ -347,7 +374,7 @@ sub preallocate
 my @kinds = (
 	(\&insert) x 24, (\&insert_select) x 4, (\&copy) x 6,
 	(\&prepared_insert) x 1, (\&prepared_delete) x 1, (\&update) x 24,
-	(\&disagree) x 3, (\&update_from) x 4, (\&delete_some) x 14, (\&delete_using) x 3,
+	(\&disagree) x 3, (\&returned_unknown) x 2, (\&update_from) x 4, (\&delete_some) x 14, (\&delete_using) x 3,
 	\&delete_all, (\&wrong) x 4, (\&preallocate) x 4);
 
 sub new_statements
