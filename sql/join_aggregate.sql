@@ -117,6 +117,16 @@ SELECT same('SELECT room, count(*) FROM f WHERE dev IN (SELECT dev FROM d WHERE 
 SELECT same('SELECT room, count(*) FROM f WHERE EXISTS (SELECT FROM d WHERE d.dev = f.dev AND d.lat::text <> f.room) GROUP BY 1');
 SELECT same('SELECT room, d.site, count(*) FROM f JOIN d USING (dev) WHERE NOT EXISTS (SELECT FROM k WHERE k.kind = d.kind) GROUP BY 1, 2');
 SELECT same('SELECT room, count(*) FROM f WHERE NOT EXISTS (SELECT FROM d WHERE d.dev = f.dev AND d.lat < 120) GROUP BY 1');
+-- several semi and anti joins, which may compare their right sides with each other
+SELECT same('SELECT room, count(*) FROM f WHERE EXISTS (SELECT FROM d WHERE d.dev = f.dev) AND EXISTS (SELECT FROM d e WHERE e.kind = f.dev) GROUP BY 1');
+SELECT same('SELECT count(*) FROM f WHERE EXISTS (SELECT FROM d WHERE d.dev = f.dev) AND dev IN (SELECT kind FROM d)');
+SELECT same('SELECT room, sum(v) FROM f WHERE EXISTS (SELECT FROM d WHERE d.dev = f.dev AND EXISTS (SELECT FROM d e WHERE e.kind = f.dev)) GROUP BY 1');
+SELECT same('SELECT room, sum(v) FROM f WHERE EXISTS (SELECT FROM d WHERE d.dev = f.dev AND EXISTS (SELECT FROM d e WHERE e.kind = d.dev AND EXISTS (SELECT FROM cal WHERE extract(hour FROM h) = f.dev))) GROUP BY 1');
+SELECT same('SELECT shift, count(*) FROM f JOIN cal ON h = date_trunc(''hour'', ts) WHERE EXISTS (SELECT FROM d WHERE d.dev = f.dev AND lat > 20) AND EXISTS (SELECT FROM k WHERE k.kind = f.dev) AND EXISTS (SELECT FROM cal c WHERE c.h = date_trunc(''hour'', ts)) GROUP BY 1');
+SELECT same('SELECT d.site, count(*) FROM f LEFT JOIN d USING (dev) WHERE EXISTS (SELECT FROM d e WHERE e.dev = f.dev) AND EXISTS (SELECT FROM k WHERE k.kind = f.dev) GROUP BY 1');
+SELECT same('SELECT d.site, count(*) FROM f JOIN d USING (dev) WHERE EXISTS (SELECT FROM k WHERE k.kind = d.kind) AND EXISTS (SELECT FROM d e WHERE e.dev = f.dev AND NOT EXISTS (SELECT FROM k WHERE k.kind = e.dev)) GROUP BY 1');
+SELECT same('SELECT room, count(*) FROM f WHERE EXISTS (SELECT FROM d WHERE d.dev = f.dev) AND NOT EXISTS (SELECT FROM k WHERE k.kind = f.dev) AND EXISTS (SELECT FROM d e WHERE e.dev = f.dev AND e.kind > 0) GROUP BY 1');
+SELECT same('SELECT room, count(*) FROM f WHERE EXISTS (SELECT FROM d WHERE d.dev = f.dev) AND dev NOT IN (SELECT kind FROM k) GROUP BY 1');
 -- on a side that becomes null, they are not aggregated
 SELECT same('SELECT d.site, count(*), count(v) FROM d LEFT JOIN f USING (dev) GROUP BY 1');
 SELECT same('SELECT d.site, count(*), count(v) FROM d FULL JOIN f USING (dev) GROUP BY 1');

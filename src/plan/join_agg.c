@@ -213,7 +213,11 @@ make_nullable(Node *node, void *join)
 	return expression_tree_mutator(node, make_nullable, join);
 }
 
-/* The columns of both sides */
+/*
+ * The columns of both sides.  A later join can require those of the right side
+ * of a semi join, too: the planner compares any of the expressions that
+ * equalities make equal.
+ */
 static PathTarget *
 make_join_target(const RelOptInfo *left, const MtsJoinStep *step)
 {
@@ -222,8 +226,6 @@ make_join_target(const RelOptInfo *left, const MtsJoinStep *step)
 
 	add_new_columns_to_pathtarget(target, left->reltarget->exprs);
 	target->width = left->reltarget->width;
-	if (step->join && step->join->jointype == JOIN_SEMI)
-		return target;
 	if (step->join)
 		right = (List *) make_nullable((Node *) right, step->join);
 	add_new_columns_to_pathtarget(target, right);

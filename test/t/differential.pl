@@ -230,6 +230,8 @@ sub check_plans
 		'aggregates' => q(plan ~ 'Partial Aggregate on'),
 		'aggregates below joins' =>
 		  q(plan ~ '(Join|Nested Loop).*Partial Aggregate on'),
+		'aggregates below semi and anti joins' =>
+		  q(plan ~ '(Semi|Anti) Join.*Partial Aggregate on'),
 		'roll-ups' => q(plan ~ 'Roll-up Query: db'),
 		'counts by MongoDB' => q(plan ~ 'n: {\$sum: 1}'),
 		'orders of buckets by extremes' => q(plan ~ 'Bucket Order'),
@@ -241,7 +243,7 @@ sub check_plans
 	foreach my $name (sort keys %plans)
 	{
 		my $n = fetch("SELECT count(*) FROM outcome WHERE $plans{$name}");
-		my $rare = $name =~ m/^(steps|first|counts|roll|orders)/;
+		my $rare = $name =~ m/^(steps|first|counts|roll|orders)|semi/;
 		cmp_ok($n, '>', $queries / ($rare ? 1000 : 200), "$n $name");
 	}
 	return;
@@ -333,6 +335,8 @@ note fetch(<<'END');
 END
 note fetch(q(SELECT count(*) || ' aggregates below joins' FROM outcome
 	WHERE plan ~ '(Join|Nested Loop).*Partial Aggregate on'));
+note fetch(q(SELECT count(*) || ' of them below semi or anti joins' FROM outcome
+	WHERE plan ~ '(Semi|Anti) Join.*Partial Aggregate on'));
 note fetch(q(SELECT count(*) || ' queries read roll-ups' FROM outcome
 	WHERE plan ~ 'Roll-up Query: db'));
 fetch(q(SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}')));

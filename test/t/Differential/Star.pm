@@ -96,6 +96,8 @@ END
 
 # ---- Joins ----------------------------------------------------------------
 
+sub table_of { return $_[0] eq 'd_' ? 'devices' : 'sensors' }
+
 # The condition of a join with devices or sensors
 sub same_device
 {
@@ -113,6 +115,8 @@ sub same_device
 		"extract(hour FROM $time) > ${p}kind", "${p}n <> 3 OR $value < 0",
 		text_of($columns[0][0]) . " <> ${p}name", for_each_row($q, $p),
 		"${p}n <> 3 AND 100 / (${p}n - 3) > 9") if chance(0.2);
+	push @terms, with_row($q, [ 't', '' ], [ table_of($p), $p ])
+	  if chance(0.07);
 	return join ' AND ', @terms;
 }
 
@@ -192,8 +196,10 @@ sub joins
 	{
 		my $p = substr($table, 0, 1) eq 's' ? 'e_' : 'd_';
 		my $on = $table eq 'calendar' ? same_hour($q) : same_device($q, $p);
-		my $some = $table eq 'calendar' || chance(0.65) ? $table
-		  : "(SELECT * FROM $table WHERE ${p}n <= " . between(1, 4) . ") $table";
+		my $some = $table eq 'calendar' || chance(0.6) ? $table
+		  : "(SELECT * FROM $table WHERE "
+		  . (chance(0.8) ? "${p}n <= " . between(1, 4)
+			: matched($q, [ $table, $p ])) . ") $table";
 
 		push @$columns, $table eq 'calendar' ? qw(c_hour c_label)
 		  : ("${p}kind", "${p}name", "${p}name", "${p}n");
@@ -231,18 +237,81 @@ sub joins
 	return $from;
 }
 
-# Points with a row, or without one, in a table
+# ---- Semi and anti joins --------------------------------------------------
+
+# In what follows, a scope is [name, prefix of its columns] of a relation that
+# a condition may refer to, and the last one is the innermost.
+
+# A key of the innermost scope, one of another scope, and their equality
+sub correlation
+{
+	my ($q, @scopes) = @_;
+	my $inner = pop @scopes;
+	my ($outer, $p) = @{ chance(0.5) ? $scopes[0] : pick(@scopes) };
+	# mostly one key of a query, so that its subqueries are equal to each other
+	my $column = $q->{matched_key} //= pick(key_columns($q));
+	$column = pick(key_columns($q)) if chance(0.25);
+	my ($own, $other) =
+	  ("$inner->[0].$inner->[1]$column->[0]", "$outer.$p$column->[0]");
+
+	return ($own, $other, $outer eq 't' && chance(0.1)
+		? compared_key($column, $own)
+		: pick("$own = $other", "$other = $own"));
+}
+
+# The relations of a subquery
+sub from_of
+{
+	my ($table, $x, $p) = @_;
+
+	return "$table $x" . pick(('') x 6,
+		map { "$_ kinds k$x ON $x.${p}kind = k$x.k_kind" } ' JOIN', ' LEFT JOIN');
+}
+
+# The condition that a row of a scope has a match in devices or sensors, or
+# none: EXISTS or IN, with more such conditions in its subquery
+sub matched
+{
+	my ($q, @scopes) = @_;
+	my ($not, $x) = (pick('', '', 'NOT '), 'x' . @scopes);
+	my ($table, $p) = @{ pick([ 'devices', 'd_' ], [ 'sensors', 'e_' ]) };
+	my ($own, $other, $equal) = correlation($q, @scopes, [ $x, $p ]);
+	my @where = pick(('') x 3, "$x.${p}kind < 3", "$x.${p}kind <> 1",
+		"$x.${p}n > 4", "$x.${p}name <> 'b'");
+	my $is_in = chance(0.35);
+
+	push @where, $equal if !$is_in && chance(0.95);
+	push @where, (correlation($q, @scopes, [ $x, $p ]))[2] if chance(0.1);
+	while (@scopes < 5 && chance(0.3))
+	{
+		push @where, matched($q, @scopes, [ $x, $p ]);
+	}
+	my $where = join ' AND ', grep { $_ ne '' } @where;
+	my $from = from_of($table, $x, $p) . ($where ? " WHERE $where" : '');
+
+	# NOT IN is rare, since it is not a join
+	$not = '' if $is_in && chance(0.7);
+	return "$other ${not}IN (SELECT $own FROM $from)" if $is_in;
+	return "${not}EXISTS (SELECT FROM $from)";
+}
+
+# A condition that points, or rows joined with them, have a match or none
 sub with_row
 {
-	my ($q) = @_;
-	my ($table, $p) = @{ pick([ 'devices', 'd_' ], [ 'sensors', 'e_' ]) };
-	my $not = pick('', '', 'NOT ');
-	my $name = (pick(key_columns($q)))->[0];
+	my ($q, @scopes) = @_;
+	my $not = pick('', 'NOT ');
+	my $time = "t.$q->{layout}{columns}[0][0]";
+	my ($kind) = grep { chance(0.2) }
+	  map { "$_->[0].$_->[1]kind" } @scopes[ 1 .. $#scopes ];
 
-	return "$name ${not}IN (SELECT x.$p$name FROM $table x WHERE x.${p}kind < 3)"
-	  if chance(0.4);
-	return "${not}EXISTS (SELECT FROM $table x WHERE x.$p$name = t.$name"
-	  . pick('', " AND x.${p}kind <> 1", " AND x.${p}n > 4") . ')';
+	return pick("date_trunc('hour', $time) IN (SELECT c_hour FROM calendar)",
+		"${not}EXISTS (SELECT FROM calendar WHERE " . same_hour($q) . ')')
+	  if chance(0.15);
+	return pick("$kind IN (SELECT k_kind FROM kinds WHERE k_kind <> 1)",
+		"${not}EXISTS (SELECT FROM kinds WHERE k_kind = $kind)") if $kind;
+	return '(' . matched($q, @scopes) . ' OR ' . matched($q, @scopes) . ')'
+	  if chance(0.05);
+	return matched($q, @scopes);
 }
 
 sub filters
@@ -281,7 +350,7 @@ sub groups
 	push @groups, pick("coalesce($text, '') || "
 		. pick(grep { m/_(name|label)$/ } @columns), "$text = 'x'",
 		map { "coalesce($_, 7)" } grep { m/_(kind|n)$/ } @columns)
-	  if chance(0.15);
+	  if @columns && chance(0.15);
 	push @groups, any_key($q) if chance(0.07);
 	return @groups;
 }
@@ -301,23 +370,33 @@ sub star
 {
 	my ($q) = @_;
 	my (@columns, @where);
-	my $from = joins($q, \@columns, \@where);
+	my $matches = chance(0.55) ? pick(1, 2, 2, 3) : 0;
+	my $from = chance($matches / 5) ? union($q) . ' t'
+	  : joins($q, \@columns, \@where);
 	my @groups = groups($q, @columns);
 	my @totals = totals($q);
 	my $value = $q->{layout}{columns}[-1][0];
 
+	# few groups and one total, which the scan can mostly aggregate
+	if ($matches && chance(0.75))
+	{
+		splice @groups, 1;
+		splice @totals, 1;
+	}
 	# it may fail for points that a join removes
 	push @totals, "max(floor(100 / ($value - (" . between(-40, 400) / 4 . '))))'
 	  if chance(0.1);
-	push @totals, 'max(' . pick(@columns) . ')' if chance(0.05);
+	push @totals, 'max(' . pick(@columns) . ')' if @columns && chance(0.05);
 	push @totals, 'count(*) FILTER (WHERE ' . pick(@columns) . ' IS NULL)'
-	  if chance(0.05);
+	  if @columns && chance(0.05);
 	@totals = () if @groups && chance(0.05);
 	my ($kind) = grep { m/_kind$/ } @columns;
 	my $is_lateral = $kind && chance(0.06);
 	push @where, "$kind = o.k_kind" if $is_lateral;
 	push @where, filters(\@columns);
-	push @where, with_row($q) if chance(0.25);
+	my @scopes = ([ 't', '' ], map { [ table_of($_), $_ ] }
+		grep { "@columns" =~ m/$_/ } 'd_', 'e_');
+	push @where, map { with_row($q, @scopes) } 1 .. $matches;
 	push @where, conditions($q) if chance(0.15);
 	my $where = @where ? ' WHERE ' . join(' AND ', map { "($_)" } @where) : '';
 	my $list = join ', ', 1 .. @groups;
