@@ -1040,7 +1040,7 @@ mts_cursor_wait_any(List *cursors)
 		if (!streams[n++])
 			return;
 	}
-	mts_stream_wait(streams, n);
+	mts_stream_wait(streams, n, PG_INT64_MAX);
 }
 
 /* ---- Spools ------------------------------------------------------------- */
