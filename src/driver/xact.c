@@ -653,18 +653,10 @@ mts_xact_postpone(MtsConnection *connection, const char *database,
 static _Noreturn void
 refuse_commit(Xact *xact, const char *message, const bson_error_t *error)
 {
-	xact->connection->invalid = true;
 	mts_transaction_orphan(&xact->transaction);
-	ereport(
-		ERROR,
-		(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
-		 errmsg("%s", message),
-		 errdetail("%s\nIt is unknown whether the transaction was committed "
-				   "there.",
-				   mts_report_detail(xact->connection, error)),
-		 errhint("Check what is stored before you run the transaction "
-				 "again.")));
-	pg_unreachable();
+	mts_report_unknown(
+		xact->connection, message, error,
+		"It is unknown whether the transaction was committed there.");
 }
 
 /* Commit a transaction, and begin it again if it was aborted. */
