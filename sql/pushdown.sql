@@ -564,6 +564,10 @@ CREATE FOREIGN TABLE quoted (ts timestamptz, q text) SERVER pushdown OPTIONS (co
 EXPLAIN (COSTS OFF) SELECT ts FROM quoted WHERE q = E'a"b\\c\n';
 SELECT * FROM quoted WHERE q = E'a"b\\c\n';
 
+-- A list that no command can hold is refused before it is sent.
+SELECT count(*) FROM quoted WHERE q = ANY (ARRAY(SELECT repeat('x', 1000) FROM generate_series(1, 16000)));
+SELECT count(*) FROM quoted WHERE q = ANY (ARRAY(SELECT repeat('x', 1000) FROM generate_series(1, 17000)));
+
 -- Only the fields that a query requires are projected.
 EXPLAIN (COSTS OFF) SELECT 1 FROM minutes;
 EXPLAIN (COSTS OFF) SELECT type FROM minutes;

@@ -277,8 +277,10 @@ set_json(MtsToBson *encoder, Datum datum, bson_value_t *value, MtsError *error)
 	char *json =
 		psprintf("{\"v\": %s}", OutputFunctionCall(&encoder->output, datum));
 	char *problem;
-	bson_t *doc = mts_document_from_json(json, strlen(json), &problem);
+	bson_t *doc;
 
+	CHECK_FOR_INTERRUPTS();
+	doc = mts_document_from_json(json, strlen(json), &problem);
 	if (!doc)
 		return mts_error_set(error, NULL,
 							 "The value %s is not extended JSON: %s",
@@ -508,11 +510,13 @@ reads_back(MtsToBson *encoder, Datum datum, const bson_value_t *value)
 	bool ok;
 
 	bson_append_value(doc, "v", 1, value);
+	CHECK_FOR_INTERRUPTS();
 	ok = mts_element_open(&cursor, bson_get_data(doc), doc->len) &&
 		 mts_element_next(&cursor, &element) == MTS_NEXT_OK &&
 		 mts_from_bson_element(encoder->decoder, &element, &read, &isnull,
 							   &error) &&
 		 !isnull;
+	CHECK_FOR_INTERRUPTS();
 	if (ok && encoder->typid == JSONOID)
 		ok = DatumGetBool(DirectFunctionCall2(
 			jsonb_eq,
@@ -530,6 +534,7 @@ reads_back(MtsToBson *encoder, Datum datum, const bson_value_t *value)
  * mts_to_bson_value
  *		Convert one value; an error if it would not convert back to the same.
  *
+ * A large value takes a while, so interrupts are raised between the steps.
  * Settings that change the output of types must have been pushed, unless the
  * encoder is plain.
  */

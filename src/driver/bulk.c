@@ -6,8 +6,8 @@
  * server is a member of a replica set, and the caller wants it.  Then they are
  * stored wholly or not at all: not at all, too, if an update or a delete finds
  * no document.  A transaction is sent again as a whole if another session or
- * an election was in its way.  It is sent in parts if the server finds it too
- * large, and without being one if the collection cannot have one.  Without a
+ * an election was in its way.  It is sent in parts if it is too large for the
+ * server, and without being one if the collection cannot have one.  Without a
  * transaction each write is stored or not, and so is a single write.
  *
  * The writes of a call can also belong to the transaction that ends with that
@@ -67,13 +67,16 @@
 #define MAX_TRIES 30
 
 /*
- * A transaction that has failed this often, and now after so many
- * microseconds, is sent in parts.  Some servers say of one that is too large
- * for their cache that other sessions are in its way, and after such a time
- * they can be.
+ * Some servers say of a transaction that is too large for their cache that
+ * other sessions are in its way.  So one of more writes or bytes than these is
+ * sent in parts after it has failed a number of times in turn, each after a
+ * number of microseconds.  Until then it may be in the way of others.  A
+ * smaller one stays whole: only sessions can be in its way.
  */
-#define TRIES_UNTIL_PARTS 3
-#define TIME_UNTIL_PARTS 1000000
+#define LARGE_WRITES 500
+#define LARGE_BYTES (1024 * 1024)
+#define SLOW_TRIES 3
+#define SLOW_TIME 1000000
 
 /*
  * How many plain commands with a number may be under way.  Each needs its own
@@ -128,6 +131,7 @@ typedef struct MtsRound
 	MtsTransaction *transaction;
 	bson_error_t send_error; /* why the last command could not be sent */
 	int64 begin;             /* in monotonic microseconds */
+	int slow_tries;          /* of a transaction in turn, that took long */
 	int64 affected;          /* as in MtsBulk */
 	int64 created;
 	MtsStored stored;   /* by the writes that were done last */
@@ -521,7 +525,10 @@ count_documents(MtsRound *round, const Command *command, const bson_t *reply)
 						  : array_length(reply, "upserted");
 }
 
-/* Count the n writes of a part that are not refused as done. */
+/*
+ * Count the n writes of a part that are not refused as done.  Those of
+ * PostgreSQL's transaction are not stored yet.
+ */
 static void
 finish_writes(MtsRound *round, MtsOp *const *ops, int n)
 {
@@ -548,8 +555,10 @@ finish_writes(MtsRound *round, MtsOp *const *ops, int n)
 			: (MtsStored){.ndocuments = round->affected};
 	if (bulk->stores_no_data)
 		round->stored = (MtsStored){0};
-	if (round->kind != PART_XACT)
-		mts_stored_record(bulk->connection, NULL, round->stored);
+	if (round->kind == PART_XACT)
+		return;
+	bulk->points_done += round->stored.npoints + round->stored.nedited;
+	mts_stored_record(bulk->connection, NULL, round->stored);
 }
 
 /* ---- Plain writes ------------------------------------------------------- */
@@ -637,7 +646,6 @@ collect_plain(MtsRound *round)
 	MtsBulk *bulk = round->bulk;
 	bson_error_t first = {0}, error;
 	bool are_done = true;
-	int64 ndone = 0;
 
 	for (int i = 0; i < round->ncommands; i++)
 	{
@@ -648,13 +656,10 @@ collect_plain(MtsRound *round)
 			first.domain == 0)
 			first = error;
 		are_done &= command->is_done || !was_sent;
-		if (command->is_done)
-			ndone += count_points(command->ops, command->n);
 	}
 	record_in_flight(round);
 	if (first.domain == 0)
 		return are_done;
-	bulk->points_done += ndone;
 	mts_bulk_error_raise_failure(bulk, &first);
 }
 
@@ -906,7 +911,6 @@ finish_transaction(MtsRound *round)
 			/* all writes were done, whatever the replies have said */
 			if (error.domain != 0)
 				round->affected = round->created = n;
-			bulk->points_done += count_points(ops, n);
 			finish_writes(round, ops, n);
 			return true;
 		}
@@ -1218,25 +1222,54 @@ should_send_again(const MtsRound *round, MtsOp *op)
 		   !(decision == MTS_AGAIN_IN_PARTS && round->kind == PART_XACT);
 }
 
+/* Tell whether a transaction is so large that the server may say no to it. */
+static bool
+is_large(const MtsRound *round)
+{
+	size_t size = 0;
+
+	for (int i = 0; i < round->ncommands; i++)
+		size += round->commands[i].size;
+	return round->part > LARGE_WRITES || size > LARGE_BYTES;
+}
+
+/*
+ * Tell whether to send a transaction in parts after a try that has failed.
+ * Only its size is a reason: another session that is in the way, or a server
+ * that stalls, must not make others see a part of what belongs together.
+ */
+static bool
+should_split(MtsRound *round, const MtsOp *op, MtsDecision decision)
+{
+	bool is_slow = bson_get_monotonic_time() > round->begin + SLOW_TIME;
+
+	round->slow_tries = is_slow ? round->slow_tries + 1 : 0;
+	if (round->kind == PART_XACT)
+		return false;
+	return op->code == MTS_CODE_TOO_LARGE_FOR_CACHE ||
+		   (is_large(round) && (decision == MTS_AGAIN_IN_PARTS ||
+								round->slow_tries >= SLOW_TRIES));
+}
+
 /*
  * Change how writes are sent after a refusal of a transaction.  Returns
  * whether other sessions were in its way.
  */
 static bool
-adapt_to_refusal(MtsRound *round, const MtsOp *op, int tries)
+adapt_to_refusal(MtsRound *round, const MtsOp *op)
 {
 	MtsDecision decision =
 		mts_server_error_decide_code((uint32) op->code, MTS_PHASE_TRANSACTION);
 	MtsBulk *bulk = round->bulk;
-	bool is_slow = bson_get_monotonic_time() > round->begin + TIME_UNTIL_PARTS;
 
 	if (decision == MTS_AGAIN_PLAIN)
 		bulk->is_atomic = bulk->joins_xact = false;
-	else if (round->kind != PART_XACT &&
-			 (decision == MTS_AGAIN_IN_PARTS ||
-			  (is_slow && tries >= TRIES_UNTIL_PARTS)))
+	else if (should_split(round, op, decision))
+	{
 		bulk->most_writes = Max(round->part / 2, 1);
-	return decision == MTS_AGAIN_LATER;
+		return decision == MTS_AGAIN_LATER;
+	}
+	return decision != MTS_AGAIN_PLAIN;
 }
 
 /*
@@ -1274,7 +1307,7 @@ select_retries(MtsRound *round, int tries)
 			is_fallback = true;
 		}
 		else if (round->kind != PART_PLAIN)
-			is_contended |= adapt_to_refusal(round, op, tries);
+			is_contended |= adapt_to_refusal(round, op);
 		else
 			is_contended = true;
 	}

@@ -69,7 +69,7 @@ typedef struct MtsBulk
 	/* points */
 	int64 points_stored;    /* by the whole statement */
 	int64 points_unsent;    /* they wait for the call to succeed */
-	int64 points_done;      /* by transactions of the call */
+	int64 points_done;      /* by parts of the call that are stored */
 	int64 points_in_flight; /* of the last command or transaction */
 	int64 points_recorded;  /* of these, as sent with an unknown outcome */
 

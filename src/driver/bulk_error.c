@@ -117,26 +117,17 @@ mts_bulk_error_raise_failure(MtsBulk *bulk, const bson_error_t *error)
 
 	if (error->domain == MONGOC_ERROR_SERVER && error->code == MTS_CODE_VIEW)
 		refuse_view(bulk);
-	if (!bulk->outcome_is_unknown || connection->wait.interrupted ||
-		connection->wait.problem)
+	if (!bulk->outcome_is_unknown)
 		mts_report_failure(connection, message, error);
-	connection->invalid = true;
 	/* the detail says it, so that the context need not */
 	bulk->outcome_is_unknown = false;
-	ereport(
-		ERROR,
-		(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
-		 errmsg("%s", message),
-		 errdetail(
-			 "%s\nIt is unknown whether the last bulk write%s was executed.",
-			 mts_report_detail(connection, error),
-			 bulk->points_in_flight > 0
-				 ? psprintf(", of " INT64_FORMAT " points,",
-							bulk->points_in_flight)
-				 : ""),
-		 errhint(
-			 "Check which points are stored before you run the statement again.")));
-	pg_unreachable();
+	mts_report_unknown(
+		connection, message, error,
+		psprintf("It is unknown whether the last bulk write%s was executed.",
+				 bulk->points_in_flight > 0
+					 ? psprintf(", of " INT64_FORMAT " points,",
+								bulk->points_in_flight)
+					 : ""));
 }
 
 /* Name the buckets of writes that were refused for good. */

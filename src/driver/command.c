@@ -403,11 +403,11 @@ mts_command_select_and_send(MtsAttempt *attempt, const char *database,
  *		Run a command on the primary and return its reply.
  *
  * It is sent once, because its effect is unknown.  message is that of its
- * error.
+ * error.  If it may write, the error says when its outcome is unknown.
  */
 const bson_t *
 mts_command_run(MtsConnection *connection, const char *database,
-				const char *message, const bson_t *command)
+				const char *message, const bson_t *command, bool may_write)
 {
 	MtsAttempt attempt =
 		mts_attempt_begin(connection, message, MTS_FROM_PRIMARY);
@@ -416,6 +416,8 @@ mts_command_run(MtsConnection *connection, const char *database,
 
 	mts_snapshot_begin_write(connection);
 	reply = mts_command_select_and_send(&attempt, database, command, &error);
+	if (!reply && may_write)
+		mts_report_write_failure(connection, message, &error);
 	if (!reply)
 		mts_report_failure(connection, message, &error);
 	mts_snapshot_end_write(connection, reply);

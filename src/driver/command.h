@@ -29,7 +29,7 @@ extern const bson_t *mts_command_select_and_send(MtsAttempt *attempt,
 												 bson_error_t *error);
 extern const bson_t *mts_command_run(MtsConnection *connection,
 									 const char *database, const char *message,
-									 const bson_t *command);
+									 const bson_t *command, bool may_write);
 extern const bson_t *mts_command_try_run(MtsConnection *connection,
 										 const char *database,
 										 const char *message,

@@ -13,6 +13,7 @@
 #include "catalog/pg_user_mapping.h"
 #include "commands/defrem.h"
 #include "miscadmin.h"
+#include "storage/ipc.h"
 #include "utils/builtins.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
@@ -49,6 +50,8 @@ char mts_connection_warning[256];
 
 static List *connections = NIL; /* oldest first, in TopMemoryContext */
 
+static bool ends_at_exit = false; /* at_exit() is registered in this process */
+
 /* Log what libmongoc logs; a mongoc_log_func_t. */
 static void
 log_message(mongoc_log_level_t level, const char *domain, const char *message,
@@ -75,18 +78,18 @@ server_changed(const mongoc_apm_server_changed_t *event)
  * mts_connection_set_deadline
  *		Have waits for the server end after some microseconds.
  *
- * Interrupts stay pending meanwhile.  Once the deadline has passed, nothing
- * connects any more.  What closes cursors at the end of a transaction needs
- * one, because interrupts are held off there.  A write that was sent early has
- * no deadline, nor has a batch that was asked for if other cursors are open,
- * which would lose their connection with it.
+ * An interrupt that ends them stays pending.  Once the deadline has passed,
+ * nothing connects any more.  What closes cursors at the end of a transaction
+ * needs one, because interrupts are held off there.  A write that was sent
+ * early has no deadline, nor has a batch that was asked for if other cursors
+ * are open, which would lose their connection with it.
  */
 void
 mts_connection_set_deadline(MtsConnection *connection, int64 usecs)
 {
 	if (INTERRUPTS_CAN_BE_PROCESSED())
 		mts_exchange_settle(&connection->exchange);
-	connection->wait.deadline = bson_get_monotonic_time() + usecs;
+	mts_wait_limit(&connection->wait, usecs);
 }
 
 /*
@@ -96,11 +99,7 @@ mts_connection_set_deadline(MtsConnection *connection, int64 usecs)
 bool
 mts_connection_clear_deadline(MtsConnection *connection)
 {
-	bool is_over = mts_wait_is_over(&connection->wait);
-
-	connection->wait.deadline = 0;
-	mts_wait_reset(&connection->wait);
-	return is_over;
+	return mts_wait_unlimit(&connection->wait);
 }
 
 /*
@@ -180,25 +179,28 @@ end_sessions(MtsConnection *connection)
 	bson_destroy(&command);
 }
 
-/* Abort the transactions of bulk writes that are open. */
-static void
-abort_batches(MtsConnection *connection)
+/* Add the open transactions of a connection's bulk writes to a list. */
+static List *
+add_batches(List *list, MtsConnection *connection)
 {
 	for (int i = 0; i < lengthof(connection->writes); i++)
-		mts_transaction_abort(&connection->writes[i].batch);
+		if (connection->writes[i].batch.is_open)
+			list = lappend(list, &connection->writes[i].batch);
+	return list;
 }
 
 static void
 close_connection(MtsConnection *connection)
 {
-	abort_batches(connection);
+	mts_transaction_abort_all(add_batches(NIL, connection));
 	connections = list_delete_ptr(connections, connection);
 	/* nobody waits for the replies that are still expected */
-	connection->wait.deadline = bson_get_monotonic_time() + MTS_CLOSE_TIME;
+	mts_wait_limit(&connection->wait, MTS_CLOSE_TIME);
 	end_sessions(connection);
 	mts_exchange_end(&connection->exchange);
 	if (connection->client)
 		mongoc_client_destroy(connection->client);
+	(void) mts_wait_unlimit(&connection->wait);
 	if (connection->comment)
 		pfree(connection->comment);
 	pfree(connection);
@@ -220,10 +222,13 @@ close_invalid(void)
 static void
 abort_transactions(void)
 {
+	List *batches = NIL;
 	ListCell *lc;
 
 	foreach (lc, connections)
-		abort_batches(lfirst(lc));
+		batches = add_batches(batches, lfirst(lc));
+	mts_transaction_abort_all(batches);
+	list_free(batches);
 }
 
 static void
@@ -285,6 +290,28 @@ mts_connection_init(void)
 	RegisterSubXactCallback(at_subtransaction_end, NULL);
 	CacheRegisterSyscacheCallback(FOREIGNSERVEROID, invalidate, (Datum) 0);
 	CacheRegisterSyscacheCallback(USERMAPPINGOID, invalidate, (Datum) 0);
+}
+
+/*
+ * Have the servers forget the sessions of a process that ends, which they
+ * would keep for half an hour.
+ *
+ * PostgreSQL's transaction has ended before, and those of MongoDB with it.
+ * Nothing is waited for: what cannot be sent is not sent.
+ */
+static void
+at_exit(int code, Datum arg)
+{
+	ListCell *lc;
+
+	foreach (lc, connections)
+	{
+		MtsConnection *connection = lfirst(lc);
+
+		mts_wait_limit(&connection->wait, 0);
+		end_sessions(connection);
+		(void) mts_wait_unlimit(&connection->wait);
+	}
 }
 
 /* ---- Opening ------------------------------------------------------------ */
@@ -490,6 +517,9 @@ make_connection(Oid serverid, Oid mappingid, Oid userid)
 	old = MemoryContextSwitchTo(TopMemoryContext);
 	connections = lappend(connections, connection);
 	MemoryContextSwitchTo(old);
+	if (!ends_at_exit)
+		on_proc_exit(at_exit, (Datum) 0);
+	ends_at_exit = true;
 	PG_TRY();
 	{
 		make_client(connection, userid);

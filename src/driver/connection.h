@@ -20,8 +20,8 @@
 #define MTS_CLOSE_TIME 500000
 
 /*
- * How long it may take to abort a transaction, which has buckets locked.
- * Before it connects, libmongoc may wait for half a second.
+ * How long it may take to abort a transaction, which has buckets locked, while
+ * that of PostgreSQL goes on.
  */
 #define MTS_ABORT_TIME 2000000
 
@@ -58,6 +58,7 @@ typedef struct MtsTransaction
 	const char *collection; /* one of those that it writes to */
 	int ncommands;          /* that have been made, besides commits */
 	MtsTicket commit;       /* that was sent behind its commands, or 0 */
+	MtsTicket abort;        /* that was sent, or 0 */
 	bool is_open;           /* on the server, perhaps */
 	bool is_in_doubt;       /* the server may still begin and commit it */
 } MtsTransaction;

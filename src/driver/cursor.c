@@ -231,7 +231,7 @@ close_on_server(MtsCursor *cursor)
 
 	if (!command)
 		return ok;
-	connection->wait.deadline = mts_wait_expiry(MTS_CLOSE_TIME / 1000);
+	mts_wait_limit(&connection->wait, MTS_CLOSE_TIME);
 	ok = ok && mts_command_send_only(&attempt, cursor->database, command);
 	if (mts_connection_clear_deadline(connection))
 		connection->invalid = true;
@@ -268,10 +268,12 @@ receive_late(MtsCursor *cursor)
 	MtsAttempt attempt = make_attempt(cursor);
 	bson_error_t error;
 
-	connection->wait.deadline = mts_wait_expiry(MTS_CLOSE_TIME / 1000);
-	if (!IsTransactionState() &&
-		mts_exchange_await(&connection->exchange, cursor->ticket))
-		connection->wait.deadline = bson_get_monotonic_time();
+	mts_wait_limit(&connection->wait,
+				   !IsTransactionState() &&
+						   mts_exchange_await(&connection->exchange,
+											  cursor->ticket)
+					   ? 0
+					   : MTS_CLOSE_TIME);
 	cursor->is_open |= mts_command_receive(&attempt, take_ticket(cursor),
 										   &cursor->reply, &error) &&
 					   begin_batch(cursor, &error);
@@ -1040,7 +1042,7 @@ mts_cursor_wait_any(List *cursors)
 		if (!streams[n++])
 			return;
 	}
-	mts_stream_wait(streams, n);
+	mts_stream_wait(streams, n, PG_INT64_MAX);
 }
 
 /* ---- Spools ------------------------------------------------------------- */

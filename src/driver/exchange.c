@@ -44,8 +44,7 @@ typedef struct Sent
 {
 	MtsTicket ticket;
 	size_t size;
-	bool is_read;  /* the reply can be large */
-	bool is_alone; /* no other reply was expected when it was sent */
+	bool is_read; /* the reply can be large */
 	bool is_forgotten;
 } Sent;
 
@@ -62,6 +61,7 @@ typedef struct MtsChannel
 	char host[BSON_HOST_NAME_MAX + 7];
 	MtsCompressor compressor; /* of our requests and their replies, or 0 */
 	MtsReplyReader reader;    /* of what libmongoc reads */
+	MtsIncoming incoming;     /* the reply to the oldest request */
 	Sent sent[MTS_MAX_SENT];
 	int nsent;
 	bool is_retired; /* nothing more is sent, and libmongoc must learn of it */
@@ -94,6 +94,8 @@ break_channel(MtsChannel *channel)
 {
 	channel->is_broken = channel->is_retired = true;
 	channel->nsent = 0;
+	mts_wire_free(&channel->incoming.reply);
+	channel->incoming = (MtsIncoming){.have = 0};
 	mts_stream_shut(channel->root);
 }
 
@@ -232,6 +234,24 @@ learn_time(MtsExchange *exchange, const MtsReply *reply)
 }
 
 /*
+ * Receive what comes within the timeout of the reply to the oldest request of
+ * a channel.  Unless that is a part, the channel is lost with a failure.
+ */
+static MtsArrival
+receive_some(MtsChannel *channel, int32_t timeout)
+{
+	MtsExchange *exchange = channel->exchange;
+	MtsArrival arrival =
+		mts_wire_receive(channel->inner, channel->sent[0].ticket,
+						 &channel->incoming, channel->compressor != 0, timeout,
+						 exchange->problem);
+
+	if (arrival == MTS_ARRIVAL_FAILED)
+		break_channel(channel);
+	return arrival;
+}
+
+/*
  * Receive the reply to the oldest request of a channel; false if it is lost,
  * and the channel with it.
  */
@@ -240,14 +260,16 @@ receive_oldest(MtsChannel *channel, MtsReply *reply)
 {
 	MtsExchange *exchange = channel->exchange;
 
-	if (!mts_wire_receive(channel->inner, channel->sent[0].ticket, reply,
-						  channel->compressor != 0, exchange->timeout,
-						  exchange->problem))
+	/* use its buffer, unless the reply has begun to come */
+	if (channel->incoming.have == 0)
+		mts_wire_move(&channel->incoming.reply, reply);
+	if (receive_some(channel, exchange->timeout) != MTS_ARRIVAL_WHOLE)
 	{
 		reply->size = 0;
-		break_channel(channel);
 		return false;
 	}
+	mts_wire_move(reply, &channel->incoming.reply);
+	channel->incoming = (MtsIncoming){.have = 0};
 	channel->nsent--;
 	memmove(channel->sent, channel->sent + 1,
 			channel->nsent * sizeof(*channel->sent));
@@ -364,11 +386,10 @@ mts_exchange_receive(MtsExchange *exchange, MtsTicket ticket, MtsReply *reply)
 /*
  * mts_exchange_await
  *		Return the stream that must be readable, below TLS, before a reply can
- *		be received; NULL if nothing is to be waited for.
+ *		be received; NULL if it has come as a whole, or is lost.
  *
- * Replies to earlier requests are received and kept as they arrive.  With TLS,
- * a reply behind another one may have been read with that already, so it is
- * only waited for when it is received.
+ * What has come of it is read.  So are the replies to earlier requests, which
+ * are kept.
  */
 mongoc_stream_t *
 mts_exchange_await(MtsExchange *exchange, MtsTicket ticket)
@@ -378,9 +399,7 @@ mts_exchange_await(MtsExchange *exchange, MtsTicket ticket)
 
 	while ((sent = find_sent(exchange, ticket, &channel)) != NULL)
 	{
-		if (channel->inner != channel->root && !sent->is_alone)
-			return NULL;
-		if (!mts_stream_is_readable(channel->root))
+		if (receive_some(channel, 0) == MTS_ARRIVAL_PART)
 			return channel->root;
 		if (sent == channel->sent)
 			return NULL;
@@ -506,8 +525,7 @@ mts_exchange_send(MtsExchange *exchange, uint32_t channel,
 		found->sent[found->nsent++] =
 			(Sent){.ticket = ticket,
 				   .size = command->len + fields->len,
-				   .is_read = is_read,
-				   .is_alone = found->nsent == 0};
+				   .is_read = is_read};
 	return ticket;
 }
 
@@ -584,6 +602,7 @@ channel_destroy(mongoc_stream_t *base)
 		link = &(*link)->next;
 	*link = channel->next;
 	mongoc_stream_destroy(channel->inner);
+	mts_wire_free(&channel->incoming.reply);
 	bson_free(channel);
 }
 

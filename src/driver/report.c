@@ -103,7 +103,8 @@ classify(const bson_error_t *error)
  *		Make the detail of an error, palloc'd.
  *
  * Of a member that could not be reached, libmongoc says only that its stream
- * failed.  The reasons that stream.c found replace that.
+ * failed.  The reasons that stream.c found replace that.  It does not say what
+ * has ended a wait here.
  */
 char *
 mts_report_detail(const MtsConnection *connection, const bson_error_t *error)
@@ -113,6 +114,11 @@ mts_report_detail(const MtsConnection *connection, const bson_error_t *error)
 	const char *part = error->message;
 	StringInfoData text;
 
+	if (connection->wait.problem)
+		return psprintf("The server's reply is malformed: %s.",
+						connection->wait.problem);
+	if (connection->wait.interrupted)
+		return pstrdup("The wait for the server's answer was interrupted.");
 	if (refusals[0] == '\0' || !mts_connection_is_lost(connection, error))
 		return mts_document_text(error->message);
 	initStringInfo(&text);
@@ -158,10 +164,48 @@ mts_report_failure(MtsConnection *connection, const char *message,
 	if (wait->problem)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROTOCOL_VIOLATION), errmsg("%s", message),
-				 errdetail("The server's reply is malformed: %s.",
-						   wait->problem)));
+				 errdetail("%s", mts_report_detail(connection, error))));
 	ereport(ERROR, (errcode(class.sqlstate), errmsg("%s", message),
 					errdetail("%s", mts_report_detail(connection, error)),
 					class.hint ? errhint("%s", class.hint) : 0));
 	pg_unreachable();
+}
+
+/*
+ * mts_report_unknown
+ *		Raise the error of a write or a commit that was sent, and may be done.
+ *
+ * This is the error whatever the reason is: a lost server, a malformed reply,
+ * or an interrupt, which stays pending.  Who runs a statement again after a
+ * cancel must not write twice.  outcome is the sentence that says what is
+ * unknown.
+ */
+void
+mts_report_unknown(MtsConnection *connection, const char *message,
+				   const bson_error_t *error, const char *outcome)
+{
+	connection->invalid = true;
+	ereport(ERROR,
+			(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
+			 errmsg("%s", message),
+			 errdetail("%s\n%s", mts_report_detail(connection, error),
+					   outcome),
+			 errhint("Check what is stored before you run the statement or "
+					 "the transaction again.")));
+	pg_unreachable();
+}
+
+/*
+ * mts_report_write_failure
+ *		Raise the error of a command that may write and was sent once.
+ */
+void
+mts_report_write_failure(MtsConnection *connection, const char *message,
+						 const bson_error_t *error)
+{
+	if (mts_server_error_may_be_done(
+			mts_server_error_decide(connection, error, MTS_PHASE_WRITE)))
+		mts_report_unknown(connection, message, error,
+						   "It is unknown whether the command was executed.");
+	mts_report_failure(connection, message, error);
 }

@@ -24,5 +24,12 @@ extern char *mts_report_detail(const MtsConnection *connection,
 extern _Noreturn void mts_report_failure(MtsConnection *connection,
 										 const char *message,
 										 const bson_error_t *error);
+extern _Noreturn void mts_report_unknown(MtsConnection *connection,
+										 const char *message,
+										 const bson_error_t *error,
+										 const char *outcome);
+extern _Noreturn void mts_report_write_failure(MtsConnection *connection,
+											   const char *message,
+											   const bson_error_t *error);
 
 #endif /* MTS_REPORT_H */

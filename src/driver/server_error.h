@@ -19,7 +19,8 @@ struct MtsConnection;
 #define MTS_CODE_VIEW 166 /* CommandNotSupportedOnView */
 #define MTS_CODE_SNAPSHOT_TOO_OLD 239
 #define MTS_CODE_SNAPSHOT_UNAVAILABLE 246
-#define MTS_CODE_NOT_IN_TRANSACTION 263 /* OperationNotSupportedIn.. */
+#define MTS_CODE_NOT_IN_TRANSACTION 263  /* OperationNotSupportedIn.. */
+#define MTS_CODE_TOO_LARGE_FOR_CACHE 388 /* TransactionTooLargeForCache */
 #define MTS_CODE_TOO_LARGE 10334
 #define MTS_CODE_DUPLICATE_KEY 11000
 #define MTS_CODE_TRANSACTION_TOO_OLD 225

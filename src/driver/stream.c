@@ -196,13 +196,19 @@ wait_ready(Stream *stream, int events, int64 expiry)
 	{
 		int32 slice = mts_wait_slice(expiry);
 
-		if (mts_wait_is_over(stream->wait))
+		/* a call that does not wait gets what has come */
+		bool is_over =
+			!stream->must_not_block && mts_wait_is_over(stream->wait);
+
+		/* what needs no wait is still sent at the deadline */
+		if (!(is_over && (events == POLLIN || stream->wait->deadline == 0)) &&
+			mongoc_stream_poll(&poller, 1, is_over ? 0 : slice) > 0)
+			return true;
+		if (is_over)
 		{
 			errno = ECANCELED;
 			return false;
 		}
-		if (mongoc_stream_poll(&poller, 1, slice) > 0)
-			return true;
 		if (stream->wait->deadline == 0 && is_member(stream) &&
 			bson_get_monotonic_time() > asked + SILENT_TIME)
 		{
@@ -409,13 +415,18 @@ mts_stream_shut(mongoc_stream_t *root)
 	stream->inner = NULL;
 }
 
-/* Wait until a stream can be read, or for some milliseconds. */
-static bool
-poll_readable(mongoc_stream_t *const *roots, size_t n, int32 timeout)
+/*
+ * mts_stream_wait
+ *		Wait until any of several streams below TLS can be read, for a slice of
+ *		the time until the expiry.
+ *
+ * One that is closed can be read: that fails at once.
+ */
+void
+mts_stream_wait(mongoc_stream_t *const *roots, size_t n, int64 expiry)
 {
 	mongoc_stream_poll_t *pollers = bson_malloc0((n + 1) * sizeof(*pollers));
 	size_t n_open = 0;
-	bool result;
 
 	for (size_t i = 0; i < n; i++)
 	{
@@ -424,28 +435,9 @@ poll_readable(mongoc_stream_t *const *roots, size_t n, int32 timeout)
 		if (pollers[n_open].stream)
 			n_open++;
 	}
-	/* one that is closed can be read: that fails at once */
-	result = n_open < n || mongoc_stream_poll(pollers, n_open, timeout) > 0;
+	if (n_open == n)
+		(void) mongoc_stream_poll(pollers, n_open, mts_wait_slice(expiry));
 	bson_free(pollers);
-	return result;
-}
-
-/*
- * mts_stream_wait
- *		Wait until any of several streams below TLS can be read, for a slice of
- *		time.
- */
-void
-mts_stream_wait(mongoc_stream_t *const *roots, size_t n)
-{
-	(void) poll_readable(roots, n, mts_wait_slice(PG_INT64_MAX));
-}
-
-/* mts_stream_is_readable: tell whether data have arrived, or the end. */
-bool
-mts_stream_is_readable(mongoc_stream_t *root)
-{
-	return poll_readable(&root, 1, 0);
 }
 
 /*

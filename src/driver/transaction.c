@@ -21,6 +21,7 @@
 #include "driver/command.h"
 #include "driver/document.h"
 #include "driver/orphan.h"
+#include "driver/stream.h"
 #include "driver/topology.h"
 
 /* How long members may take to acknowledge a commit that is sent again, in
@@ -325,48 +326,153 @@ mts_transaction_orphan(MtsTransaction *transaction)
 }
 
 /*
- * mts_transaction_abort
- *		Abort a transaction that the server may have open.
- *
- * Otherwise its buckets would stay locked until the server's time limit ends
- * it.  A command of it that the server still executes ends first.  If the
- * server is lost or silent, the transaction becomes an orphan.  Raises no
- * error, and takes at most MTS_ABORT_TIME.
+ * Send the command that aborts a transaction.  Unless that may wait, it is not
+ * sent if its connection is lost, or other replies must be received before.
  */
-void
-mts_transaction_abort(MtsTransaction *transaction)
+static void
+submit_abort(MtsTransaction *transaction, bool may_wait)
 {
 	MtsConnection *connection = transaction->connection;
-	MtsExchange *exchange;
+	MtsExchange *exchange = &connection->exchange;
 	bson_t command = BSON_INITIALIZER, fields = BSON_INITIALIZER;
-	MtsReply reply = {0};
-	MtsTicket ticket;
 	bson_error_t error;
 
-	if (!transaction->is_open)
-		return;
-	exchange = &connection->exchange;
-	transaction->is_open = false;
 	bson_append_int32(&command, "abortTransaction", -1, 1);
 	mts_transaction_append_number(transaction->lsid, transaction->number,
 								  &command);
 	bson_append_bool(&command, "autocommit", -1, false);
 	bson_append_utf8(&fields, "$db", -1, "admin", -1);
 	mts_exchange_append_time(exchange, &fields);
-	mts_connection_set_deadline(connection, MTS_ABORT_TIME);
-	/* an interrupt that ended a wait has lost the connection */
-	if (!mts_exchange_is_usable(exchange, connection->primary.channel))
-		(void) mts_topology_select(connection, true, NULL,
-								   &connection->primary, &error);
-	mts_exchange_make_room(exchange, connection->primary.channel,
-						   command.len + fields.len);
-	ticket = mts_exchange_send(exchange, connection->primary.channel, &command,
-							   &fields, false);
-	if (ticket == 0 || !mts_exchange_receive(exchange, ticket, &reply))
-		mts_transaction_orphan(transaction);
-	if (mts_connection_clear_deadline(connection))
-		connection->invalid = true;
-	mts_wire_free(&reply);
+	if (may_wait)
+	{
+		/* an interrupt that ended a wait has lost the connection */
+		if (!mts_exchange_is_usable(exchange, connection->primary.channel) &&
+			!mts_wait_is_over(&connection->wait))
+			(void) mts_topology_select(connection, true, NULL,
+									   &connection->primary, &error);
+		mts_exchange_make_room(exchange, connection->primary.channel,
+							   command.len + fields.len);
+	}
+	if (mts_exchange_has_room(exchange, connection->primary.channel,
+							  command.len + fields.len))
+		transaction->abort =
+			mts_exchange_send(exchange, connection->primary.channel, &command,
+							  &fields, false);
 	bson_destroy(&fields);
 	bson_destroy(&command);
+}
+
+/* Wait until the aborts that were sent are answered, or the time is over. */
+static void
+await_aborts(List *transactions)
+{
+	mongoc_stream_t **streams =
+		palloc(list_length(transactions) * sizeof(*streams));
+	MtsWait *wait = NULL;
+	ListCell *lc;
+	int n;
+
+	do
+	{
+		n = 0;
+		foreach (lc, transactions)
+		{
+			MtsTransaction *transaction = lfirst(lc);
+			MtsConnection *connection = transaction->connection;
+
+			streams[n] = transaction->abort != 0
+							 ? mts_exchange_await(&connection->exchange,
+												  transaction->abort)
+							 : NULL;
+			if (!streams[n])
+				continue;
+			wait = &connection->wait;
+			n++;
+		}
+		if (n > 0)
+			mts_stream_wait(streams, n, wait->deadline);
+	} while (n > 0 && !mts_wait_is_over(wait));
+	pfree(streams);
+}
+
+/* End the aborts that were sent; one without an answer makes an orphan. */
+static void
+finish_aborts(List *transactions)
+{
+	ListCell *lc;
+
+	await_aborts(transactions);
+	foreach (lc, transactions)
+	{
+		MtsTransaction *transaction = lfirst(lc);
+		MtsExchange *exchange = &transaction->connection->exchange;
+		MtsReply reply = {0};
+
+		if (transaction->abort == 0)
+			continue;
+		transaction->is_open = false;
+		if (mts_exchange_await(exchange, transaction->abort) ||
+			!mts_exchange_receive(exchange, transaction->abort, &reply))
+			mts_transaction_orphan(transaction);
+		mts_exchange_forget(exchange, transaction->abort);
+		transaction->abort = 0;
+		mts_wire_free(&reply);
+	}
+}
+
+/*
+ * mts_transaction_abort_all
+ *		Abort transactions that servers may have open.
+ *
+ * Otherwise their buckets would stay locked until the server's time limit ends
+ * them.  A command that the server still executes ends first.  If a server is
+ * lost or silent, its transaction becomes an orphan.  All of them are sent
+ * before one is waited for, so no server keeps another one waiting.  Raises no
+ * error, and takes at most MTS_ABORT_TIME, or the time that the end of
+ * PostgreSQL's transaction has.
+ */
+void
+mts_transaction_abort_all(List *transactions)
+{
+	List *open = NIL;
+	ListCell *lc;
+
+	foreach (lc, transactions)
+	{
+		MtsTransaction *transaction = lfirst(lc);
+
+		if (!transaction->is_open)
+			continue;
+		open = lappend(open, transaction);
+		mts_connection_set_deadline(transaction->connection, MTS_ABORT_TIME);
+	}
+	if (open == NIL)
+		return;
+	foreach (lc, open)
+		submit_abort(lfirst(lc), false);
+	finish_aborts(open);
+	foreach (lc, open)
+		if (((MtsTransaction *) lfirst(lc))->is_open)
+			submit_abort(lfirst(lc), true);
+	finish_aborts(open);
+	foreach (lc, open)
+	{
+		MtsTransaction *transaction = lfirst(lc);
+
+		if (transaction->is_open)
+			mts_transaction_orphan(transaction);
+		if (mts_connection_clear_deadline(transaction->connection))
+			transaction->connection->invalid = true;
+	}
+	list_free(open);
+}
+
+/* mts_transaction_abort: abort a transaction that the server may have open. */
+void
+mts_transaction_abort(MtsTransaction *transaction)
+{
+	List *one = list_make1(transaction);
+
+	mts_transaction_abort_all(one);
+	list_free(one);
 }

@@ -29,6 +29,7 @@ extern MtsOutcome mts_transaction_commit(MtsTransaction *transaction,
 										 MtsAttempt *attempt,
 										 bson_error_t *error);
 extern void mts_transaction_abort(MtsTransaction *transaction);
+extern void mts_transaction_abort_all(List *transactions);
 extern void mts_transaction_orphan(MtsTransaction *transaction);
 extern void mts_transaction_classify(const bson_t *reply, bson_error_t *error);
 

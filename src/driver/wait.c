@@ -11,6 +11,7 @@
 #include "driver/wait.h"
 
 #include "access/parallel.h"
+#include "access/xact.h"
 #include "bson/bson.h"
 #include "miscadmin.h"
 #include "storage/procsignal.h"
@@ -20,6 +21,14 @@
 #include "compat.h"
 
 #define SLICE_MSECS 100
+
+/*
+ * How much longer servers may be waited for at the end of a transaction, and
+ * when such a wait has ended last, in monotonic microseconds.  Several
+ * connections can be waited for at once.
+ */
+static int64 ending_left = MTS_ENDING_TIME;
+static int64 ending_waited = 0;
 
 /*
  * mts_wait_reset
@@ -127,15 +136,57 @@ is_interrupted(void)
 }
 
 /*
+ * mts_wait_limit
+ *		Have waits end after some microseconds.
+ *
+ * At the end of a transaction or a subtransaction, all such waits of all
+ * connections have MTS_ENDING_TIME together.  Each later wait of a running
+ * transaction renews that.
+ */
+void
+mts_wait_limit(MtsWait *wait, int64 usecs)
+{
+	if (IsTransactionState())
+		ending_left = MTS_ENDING_TIME;
+	else
+		usecs = Min(usecs, ending_left);
+	wait->limited = bson_get_monotonic_time();
+	wait->deadline = wait->limited + usecs;
+}
+
+/*
+ * mts_wait_unlimit
+ *		Remove the deadline of waits; return whether they had to end before.
+ */
+bool
+mts_wait_unlimit(MtsWait *wait)
+{
+	bool is_over = mts_wait_is_over(wait);
+	int64 now = bson_get_monotonic_time();
+
+	if (!IsTransactionState())
+	{
+		ending_left =
+			Max(ending_left - (now - Max(wait->limited, ending_waited)), 0);
+		ending_waited = now;
+	}
+	wait->deadline = 0;
+	mts_wait_reset(wait);
+	return is_over;
+}
+
+/*
  * mts_wait_is_over
- *		Tell whether a wait must end: at the deadline or, without one, for an
- *		interrupt.
+ *		Tell whether a wait must end: at the deadline, or for an interrupt.
+ *
+ * Only without a deadline is it recorded that an interrupt has ended it.
  */
 bool
 mts_wait_is_over(MtsWait *wait)
 {
 	if (wait->deadline != 0)
-		return bson_get_monotonic_time() >= wait->deadline;
+		return bson_get_monotonic_time() >= wait->deadline || is_interrupted();
+	ending_left = MTS_ENDING_TIME;
 	if (is_interrupted() ||
 		(wait->timeout != 0 && bson_get_monotonic_time() >= wait->timeout))
 		wait->interrupted = true;

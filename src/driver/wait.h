@@ -13,6 +13,13 @@
  */
 #define MTS_PATIENCE INT64CONST(900000)
 
+/*
+ * How long servers may be waited for in all at the end of a transaction, which
+ * holds interrupts off, in microseconds.  Before it connects, libmongoc may
+ * wait for half a second.
+ */
+#define MTS_ENDING_TIME INT64CONST(600000)
+
 /* The waits of one client; its connection owns this. */
 typedef struct MtsWait
 {
@@ -21,6 +28,7 @@ typedef struct MtsWait
 	int64 timeout;       /* as an interrupt, in monotonic microseconds; or 0 */
 	int64 deadline;      /* monotonic microseconds, or 0 without one.  While
 						   * it is set, interrupts stay pending. */
+	int64 limited;       /* when the deadline was set */
 	int64 first_answer;  /* when the first member answered the last scan of
 						   * all members, in monotonic microseconds, or 0 */
 	int64 patience;      /* microseconds that the other members then have */
@@ -31,6 +39,8 @@ typedef struct MtsWait
 } MtsWait;
 
 extern void mts_wait_reset(MtsWait *wait);
+extern void mts_wait_limit(MtsWait *wait, int64 usecs);
+extern bool mts_wait_unlimit(MtsWait *wait);
 extern bool mts_wait_is_over(MtsWait *wait);
 extern int64 mts_wait_expiry(int32 timeout_msecs);
 extern int32 mts_wait_slice(int64 expiry);

@@ -17,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/reply.h"
-
 /* The bytes of flags and of a section's kind, before its document */
 #define PREFIX 5
 
@@ -182,46 +180,90 @@ decompress(MtsHeader *header, MtsReply *reply)
 }
 
 /*
- * mts_wire_receive
- *		Receive the reply to a request.
- *
- * Returns false if it does not come as a whole, or is malformed; then *problem
- * says why.  The timeout, in milliseconds, is that of each of two reads.
+ * Read bytes until there are so many in all; *have of them have come.  Without
+ * a timeout, this reads those that are there.
  */
-bool
-mts_wire_receive(mongoc_stream_t *stream, uint32_t request, MtsReply *reply,
-				 bool may_compress, int32_t timeout, const char **problem)
+static bool
+read_bytes(mongoc_stream_t *stream, void *bytes, size_t size, size_t *have,
+		   int32_t timeout)
+{
+	while (*have < size)
+	{
+		ssize_t n =
+			mongoc_stream_read(stream, (char *) bytes + *have, size - *have,
+							   timeout == 0 ? 1 : size - *have, timeout);
+
+		if (n <= 0)
+			return false;
+		*have += n;
+	}
+	return true;
+}
+
+/* Tell why a reading has ended. */
+static MtsArrival
+explain_end(mongoc_stream_t *stream, int32_t timeout)
+{
+	return timeout == 0 && mongoc_stream_should_retry(stream)
+			   ? MTS_ARRIVAL_PART
+			   : MTS_ARRIVAL_FAILED;
+}
+
+/*
+ * mts_wire_receive
+ *		Receive the reply to a request, or what has come of it.
+ *
+ * If it is malformed, *problem says why.  The timeout, in milliseconds, is
+ * that of each of two reads.  If it is 0, nothing is waited for, and the next
+ * call continues.
+ */
+MtsArrival
+mts_wire_receive(mongoc_stream_t *stream, uint32_t request,
+				 MtsIncoming *incoming, bool may_compress, int32_t timeout,
+				 const char **problem)
 {
 	const MtsHeader asked = {.id = BSON_UINT32_TO_LE(request),
 							 .opcode = BSON_UINT32_TO_LE(MTS_OP_MSG)};
-	MtsHeader header;
+	MtsHeader *header = &incoming->header;
+	MtsReply *reply = &incoming->reply;
 	const char *found;
 	uint32_t length;
+	size_t body;
 
-	if (mongoc_stream_read(stream, &header, sizeof(header), sizeof(header),
-						   timeout) != sizeof(header))
-		return false;
-	length = BSON_UINT32_FROM_LE(header.length);
-	if (length <= sizeof(header) || length > MTS_MAX_MESSAGE)
+	if (incoming->is_whole)
+		return MTS_ARRIVAL_WHOLE;
+	if (incoming->have < sizeof(*header))
 	{
-		*problem = "it has a wrong length";
-		return false;
+		if (!read_bytes(stream, header, sizeof(*header), &incoming->have,
+						timeout))
+			return explain_end(stream, timeout);
+		length = BSON_UINT32_FROM_LE(header->length);
+		if (length <= sizeof(*header) || length > MTS_MAX_MESSAGE)
+		{
+			*problem = "it has a wrong length";
+			return MTS_ARRIVAL_FAILED;
+		}
+		if (!reserve(reply, length - sizeof(*header)))
+			return MTS_ARRIVAL_FAILED;
 	}
-	if (!reserve(reply, length - sizeof(header)) ||
-		mongoc_stream_read(stream, reply->bytes, reply->size, reply->size,
-						   timeout) != (ssize_t) reply->size)
-		return false;
+	body = incoming->have - sizeof(*header);
+	if (!read_bytes(stream, reply->bytes, reply->size, &body, timeout))
+	{
+		incoming->have = sizeof(*header) + body;
+		return explain_end(stream, timeout);
+	}
 	/* the request was compressed, otherwise the opcode is refused below */
 	if (may_compress &&
-		header.opcode == BSON_UINT32_TO_LE(MTS_OP_COMPRESSED) &&
-		!decompress(&header, reply))
+		header->opcode == BSON_UINT32_TO_LE(MTS_OP_COMPRESSED) &&
+		!decompress(header, reply))
 		found = "it cannot be decompressed";
 	else
-		found = mts_reply_problem(&asked, &header, reply->bytes, reply->size);
+		found = mts_reply_problem(&asked, header, reply->bytes, reply->size);
 	/* that of another channel stays */
 	if (found)
 		*problem = found;
-	return !found;
+	incoming->is_whole = !found;
+	return found ? MTS_ARRIVAL_FAILED : MTS_ARRIVAL_WHOLE;
 }
 
 /*

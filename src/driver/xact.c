@@ -459,16 +459,32 @@ start(Xact *xact)
 	xact->time = bson_get_monotonic_time();
 }
 
-/* Abort a transaction on the server, so that it keeps nothing locked. */
+/* Abort transactions on their servers, so that they keep nothing locked. */
+static void
+abort_list(List *list)
+{
+	List *open = NIL;
+	ListCell *lc;
+
+	foreach (lc, list)
+	{
+		Xact *xact = lfirst(lc);
+
+		if (!xact->is_open)
+			continue;
+		xact->is_open = xact->must_abort = false;
+		xact->is_aborted = true;
+		xact->lost_time += bson_get_monotonic_time() - xact->time;
+		open = lappend(open, &xact->transaction);
+	}
+	mts_transaction_abort_all(open);
+	list_free(open);
+}
+
 static void
 abort_xact(Xact *xact)
 {
-	if (!xact->is_open)
-		return;
-	xact->is_open = xact->must_abort = false;
-	xact->is_aborted = true;
-	xact->lost_time += bson_get_monotonic_time() - xact->time;
-	mts_transaction_abort(&xact->transaction);
+	abort_list(list_make1(xact));
 }
 
 /*
@@ -637,18 +653,10 @@ mts_xact_postpone(MtsConnection *connection, const char *database,
 static _Noreturn void
 refuse_commit(Xact *xact, const char *message, const bson_error_t *error)
 {
-	xact->connection->invalid = true;
 	mts_transaction_orphan(&xact->transaction);
-	ereport(
-		ERROR,
-		(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
-		 errmsg("%s", message),
-		 errdetail("%s\nIt is unknown whether the transaction was committed "
-				   "there.",
-				   mts_report_detail(xact->connection, error)),
-		 errhint("Check what is stored before you run the transaction "
-				 "again.")));
-	pg_unreachable();
+	mts_report_unknown(
+		xact->connection, message, error,
+		"It is unknown whether the transaction was committed there.");
 }
 
 /* Commit a transaction, and begin it again if it was aborted. */
@@ -841,8 +849,7 @@ at_transaction_end(XactEvent event, void *arg)
 			refuse_prepare();
 			break;
 		case XACT_EVENT_ABORT:
-			foreach (lc, xacts)
-				abort_xact(lfirst(lc));
+			abort_list(xacts);
 			xacts = NIL;
 			break;
 		case XACT_EVENT_COMMIT:
@@ -884,22 +891,23 @@ remove_mark(Xact *xact, SubTransactionId subid)
 	return mark;
 }
 
-/* Undo what a subtransaction has written. */
-static void
+/* Undo what a subtransaction has written; returns whether it has written. */
+static bool
 undo(Xact *xact, Mark mark)
 {
 	xact->is_of_statement = false;
 	if (xact->log.end.ncommands == mark.end.ncommands)
-		return;
+		return false;
 	mts_write_log_cut(&xact->log, mark.end);
 	xact->written = mark.written;
-	abort_xact(xact);
+	return true;
 }
 
 static void
 at_subtransaction_end(SubXactEvent event, SubTransactionId subid,
 					  SubTransactionId parent, void *arg)
 {
+	List *undone = NIL;
 	ListCell *lc;
 
 	foreach (lc, xacts)
@@ -910,9 +918,12 @@ at_subtransaction_end(SubXactEvent event, SubTransactionId subid,
 			add_mark(xact, subid);
 		else if (event == SUBXACT_EVENT_COMMIT_SUB)
 			(void) remove_mark(xact, subid);
-		else if (event == SUBXACT_EVENT_ABORT_SUB)
-			undo(xact, remove_mark(xact, subid));
+		else if (event == SUBXACT_EVENT_ABORT_SUB &&
+				 undo(xact, remove_mark(xact, subid)))
+			undone = lappend(undone, xact);
 	}
+	abort_list(undone);
+	list_free(undone);
 }
 
 /*

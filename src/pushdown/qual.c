@@ -15,6 +15,7 @@
 #include "common/int.h"
 #include "executor/executor.h"
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
@@ -26,6 +27,7 @@
 #include "compat.h"
 #include "convert/number.h"
 #include "driver/document.h"
+#include "driver/write_command.h"
 
 /* Seconds from 1970 to 2000, the origin of MtsTime */
 #define EPOCH \
@@ -33,6 +35,9 @@
 
 /* A longer list of fractions is left to PostgreSQL */
 #define MAX_FRACTIONS 100
+
+/* The bytes of a list of values, at most: the rest of the command has room */
+#define MAX_LIST (MTS_MAX_DOCUMENT - 64 * 1024)
 
 /* Setting mongo_ts_fdw.enable_preaggregates */
 bool mts_enable_preaggregates = true;
@@ -133,6 +138,26 @@ evaluate_right(const MtsQual *qual, ExprContext *econtext, Datum **values,
 		else
 			(*values)[kept++] = (*values)[i];
 	return kept;
+}
+
+/*
+ * Let the making of a long list be cancelled, and refuse a list that does not
+ * fit a command.  It cannot be left to PostgreSQL, since its qual is exact.
+ */
+static void
+check_list(const MtsTable *table, const MtsQual *qual, const bson_t *list)
+{
+	CHECK_FOR_INTERRUPTS();
+	if (list->len <= MAX_LIST)
+		return;
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+		 errmsg("the values that column \"%s\" is compared with are too many "
+				"for MongoDB",
+				table->layout.columns[qual->column].name),
+		 errdetail("A command of MongoDB holds at most 16 MB."),
+		 errhint("Join a table of the values, or compare fewer of them.")));
 }
 
 /* ---- Times ------------------------------------------------------------ */
@@ -288,10 +313,13 @@ evaluate_times(const MtsTable *table, const MtsQual *qual,
 	if (is_ne && n == 0)
 		return make_filter(MTS_FILTER_TRUE, 0); /* for a NULL time, too */
 	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		sorted[i] = qual->is_epoch
 						? range_of_epoch(qual->strategy, values[i])
 						: range_of(qual->strategy, instant_of(qual, values[i]),
 								   qual->tolerance);
+	}
 	qsort(sorted, n, sizeof(MtsRange), compare_ranges);
 	for (int i = 0; i < n; i++)
 		mts_ranges_add(&filter->ranges, sorted[i].from, sorted[i].to);
@@ -478,12 +506,14 @@ evaluate_field(const MtsTable *table, const MtsQual *qual,
 	ops = mts_document_new();
 	list = mts_document_new();
 	for (int i = 0; i < n; i++)
-		if (value_of(table, qual, values[i], &value))
-		{
-			if (qual->is_array)
-				append_item(list, listed, &value);
-			listed++;
-		}
+	{
+		if (!value_of(table, qual, values[i], &value))
+			continue;
+		if (qual->is_array)
+			append_item(list, listed, &value);
+		listed++;
+		check_list(table, qual, list);
+	}
 	if (listed == 0 && !is_ne)
 		return make_filter(MTS_FILTER_FALSE, 0);
 	if (qual->is_array)
@@ -528,8 +558,13 @@ evaluate_slot(const MtsTable *table, const MtsQual *qual,
 	if (n == 0)
 		return make_filter(MTS_FILTER_FALSE, 0);
 	for (int i = 0; i < n; i++)
+	{
 		bson_append_utf8(texts, psprintf("%d", i), -1,
 						 slot_key_of(qual->right_type, values[i]), -1);
+		CHECK_FOR_INTERRUPTS();
+		if (texts->len > MAX_LIST)
+			return make_filter(MTS_FILTER_TRUE, 0);
+	}
 	filter->column = &table->layout.columns[qual->column];
 	filter->texts = texts;
 	return filter;

@@ -162,21 +162,27 @@ has_writing_stage(const bson_t *command)
 	return false;
 }
 
-/* Refuse a command in a read-only transaction unless it only reads. */
-static void
-check_read_only(const bson_t *command)
+/* Return the name of a command. */
+static const char *
+name_of(const bson_t *command)
 {
 	bson_iter_t iter;
-	const char *name = bson_iter_init(&iter, command) && bson_iter_next(&iter)
-						   ? bson_iter_key(&iter)
-						   : "";
+
+	return bson_iter_init(&iter, command) && bson_iter_next(&iter)
+			   ? bson_iter_key(&iter)
+			   : "";
+}
+
+/* Tell whether a command changes nothing. */
+static bool
+only_reads(const bson_t *command)
+{
+	const char *name = name_of(command);
 
 	for (int i = 0; i < (int) lengthof(reading_commands); i++)
-		if (strcmp(name, reading_commands[i]) == 0 &&
-			!has_writing_stage(command))
-			return;
-	PreventCommandIfReadOnly(
-		psprintf("MongoDB command \"%s\"", mts_document_text(name)));
+		if (strcmp(name, reading_commands[i]) == 0)
+			return !has_writing_stage(command);
+	return false;
 }
 
 /*
@@ -193,15 +199,19 @@ mongo_ts_command(PG_FUNCTION_ARGS)
 	ForeignServer *server =
 		find_usable_server(NameStr(*PG_GETARG_NAME(0)), &database);
 	const bson_t *command = read_document(PG_GETARG_TEXT_PP(1), "command");
+	bool may_write = !only_reads(command);
 
-	check_read_only(command);
+	if (may_write)
+		PreventCommandIfReadOnly(
+			psprintf("MongoDB command \"%s\"",
+					 mts_document_text(name_of(command))));
 	PG_RETURN_DATUM(jsonb_datum(
 		mts_command_run(mts_connection_get(server->serverid, GetUserId()),
 						database,
 						psprintf("could not run a command on MongoDB "
 								 "database \"%s\"",
 								 database),
-						command)));
+						command, may_write)));
 }
 
 /* ---- Documents ---------------------------------------------------------- */

@@ -301,7 +301,7 @@ mts_index_create(MtsConnection *connection, const char *database,
 					 "and time.  Declare a column that tells them apart, or "
 					 "merge them into one document.")));
 	if (!reply)
-		mts_report_failure(connection, what, &error);
+		mts_report_write_failure(connection, what, &error);
 }
 
 /* ---- Existing indexes ------------------------------------------------- */

@@ -140,13 +140,17 @@ foreach my $name (sort keys %statements)
 	}
 }
 
-halt_at($proxy{a}, 'reply', 'getMore a', 2);
-halt_at($proxy{b}, 'reply', 'getMore b', 25);
-session_send($session, $sum);
-ok(defined halt_await($proxy{$_}), "the batches of $_ are read") foreach qw(a b);
-halt_end($proxy{$_}, 'pass') foreach qw(a b);
-($out, $err) = session_wait($session);
-is("$out$err", $all, 'one server is read while the other one is waited for');
+# a server that has sent half of a reply, which is kept until the rest comes
+foreach my $place (qw(reply within))
+{
+	halt_at($proxy{a}, $place, 'getMore a', 2);
+	halt_at($proxy{b}, 'reply', 'getMore b', 25);
+	session_send($session, $sum);
+	ok(defined halt_await($proxy{$_}), "$place: the batches of $_ are read") foreach qw(a b);
+	halt_end($proxy{$_}, 'pass') foreach qw(a b);
+	($out, $err) = session_wait($session);
+	is("$out$err", $all, "$place: one server is read while the other one is waited for");
+}
 
 $node->safe_psql('postgres', <<"END") foreach qw(a b direct);
 	CREATE FOREIGN TABLE rolling_$_ (ts timestamptz, v float8 OPTIONS (field 'v.{second}'))
@@ -180,14 +184,18 @@ sub open_cursors
 	} map { halt_cursors($proxy{$_}) } qw(a b);
 }
 
-open_cursors();
-halt_at($proxy{a}, 'reply', 'find a');
-session_send($session, 'SELECT k FROM async.points LIMIT 1');
-ok(defined halt_await($proxy{a}), 'LIMIT: the first server is asked');
-($out, $err) = session_wait($session);
-is("$out$err", 'b', 'LIMIT: and not waited for');
-halt_end($proxy{a}, 'pass');
-expect($sum, $all, 'LIMIT: then the session reads all');
+foreach my $place (qw(reply within))
+{
+	open_cursors();
+	halt_at($proxy{a}, $place, 'find a');
+	session_send($session, 'SELECT k FROM async.points LIMIT 1');
+	ok(defined halt_await($proxy{a}), "LIMIT, $place: the first server is asked");
+	# it ends without that server, within the time that closes a cursor
+	($out, $err) = session_wait($session);
+	is("$out$err", 'b', "LIMIT, $place: and not waited for");
+	halt_end($proxy{a}, 'pass');
+	expect($sum, $all, "LIMIT, $place: then the session reads all");
+}
 
 open_cursors();
 expect("SELECT k IS NULL FROM generate_series(1, 5) i, LATERAL (

@@ -453,7 +453,7 @@ session_query($session, 'SET mongo_ts_fdw.log_commands = on');
 foreach my $point ([ 'reply', 'update slots' ], [ 'request', 'commitTransaction 1' ])
 {
 	foreach my $block ([ '', '' ],
-		[ 'DO $$ BEGIN ', '; EXCEPTION WHEN query_canceled THEN END $$; SELECT 1/0' ])
+		[ 'DO $$ BEGIN ', '; EXCEPTION WHEN query_canceled OR transaction_resolution_unknown THEN END $$; SELECT 1/0' ])
 	{
 		my $key = 'cancel' . $cuts++;
 		my $name = "a cancel at the $point->[0] of $point->[1]" . ($block->[0] ? ' in a block' : '');
@@ -464,7 +464,7 @@ foreach my $point ([ 'reply', 'update slots' ], [ 'request', 'commitTransaction 
 		is(halt_await($proxy), $point->[1], $name);
 		session_query($control, "SELECT pg_cancel_backend($session->{pid})");
 		($out, $err) = session_wait($session);
-		like($err, $block->[0] ? qr/division by zero/ : qr/ERROR:  57014: /, '.. stops the statement');
+		like($err, $block->[0] ? qr/division by zero/ : qr/ERROR:  08007: .*unknown whether/s, '.. stops the statement');
 		($out, $err, $seconds) = session_query($control, 'INSERT INTO direct.slots ' . points(70, $key));
 		is($err, '', '.. and another session writes the same buckets');
 		cmp_ok($seconds, '<', 3, '.. at once');
@@ -1179,7 +1179,15 @@ my %scripts = (
 	'update single' => refuse(fake_error(263, 'no transactions'), sub { 1 }),
 	'update busy' => refuse(label(112, 'busy'), sub { $_[1] < 4 }),
 	'update strange' => refuse(label(9999, 'strange'), sub { $_[1] < 2 }),
-	'update slow' => refuse(label(112, 'busy'), sub { $_[0]{writes} > 5 && sleep(1.1) }),
+	'update small' => refuse(label(112, 'busy'), sub { $_[1] < 4 && sleep(1.1) }),
+	'update stalled' => refuse(label(290, 'too long'), sub { $_[1] < 2 }),
+	'update slow' => refuse(label(112, 'busy'), sub { $_[0]{writes} > 300 && sleep(1.1) }),
+	'update long' => refuse(label(290, 'too long'), sub { $_[0]{writes} > 300 }),
+	'update half' => sub {
+		my ($request, $healthy, $before) = @_;
+
+		return fake_reply($request, $before == 0 ? fake_error(388, 'too large') : $before == 1 ? $healthy->() : fake_error(8, 'failed'));
+	},
 	'update aborted' => disturb('aborted'),
 	'update dropped' => disturb('dropped'),
 	'update lost' => disturb('lost'),
@@ -1210,15 +1218,16 @@ my $fake = fake_start("$directory/fake_set", [], scripts => \%scripts, sessions 
 
 create_server($node, 'fake', fake_uri($fake, 'directConnection=true&serverSelectionTimeoutMS=1000'), "database 'fake', transactions 'batch'");
 
-# Insert ten points of as many buckets, and check the error and the commands.
+# Insert points of as many buckets, ten by default, and check the error and the
+# commands.
 sub check_commands
 {
-	my ($table, $error, $commands, $name) = @_;
+	my ($table, $error, $commands, $name, $npoints) = @_;
 
 	ask("CREATE FOREIGN TABLE $table (ts timestamptz OPTIONS (field 'm'), k text, v int8 OPTIONS (field 'v.{second}'))
 		SERVER fake OPTIONS (write_mode 'increment')");
 	fake_commands($fake);
-	($out, $err, $seconds) = session_query($session, "INSERT INTO $table " . points(10, 'k'));
+	($out, $err, $seconds) = session_query($session, "INSERT INTO $table " . points($npoints // 10, 'k'));
 	$error ? like($err, $error, $name) : is($err, '', $name);
 	my @sent = grep { m/^(?:update|commit|abort)/ } fake_commands($fake);
 	my %sent;
@@ -1238,7 +1247,12 @@ like($err, qr/ERROR:  54000: .*too large.*HINT:  .*set option "transactions" of 
 check_commands('single', '', '2 update single, 1 commitTransaction 1', 'one that is not possible is sent as plain writes');
 check_commands('busy', '', '5 update busy, 5 commitTransaction 1', 'one that has a conflict is sent again');
 check_commands('strange', '', '3 update strange, 3 commitTransaction 1', 'one that the server calls transient is sent again');
-check_commands('slow', '', '5 update slow, 5 commitTransaction 1', 'one that has conflicts after a second or more is halved');
+check_commands('small', '', '5 update small, 5 commitTransaction 1', 'so is one whose conflicts each take more than a second');
+check_commands('stalled', '', '3 update stalled, 3 commitTransaction 1', '.. and one that has lasted too long');
+check_commands('slow', '', '5 update slow, 5 commitTransaction 1', 'a large one that has conflicts after a second or more is halved', 600);
+check_commands('long', '', '3 update long, 3 commitTransaction 1', '.. and a large one that has lasted too long', 600);
+check_commands('half', qr/ERROR:  HV000: .*\nCONTEXT:  bulk write after 1 points of the statement were stored/s, '3 update half, 1 commitTransaction 1',
+	'an error tells what parts have stored', 2);
 check_commands('aborted', '', '2 update aborted, 2 commitTransaction 1', 'one that was aborted before its commit is sent again');
 check_commands('dropped', '', '1 update dropped, 2 commitTransaction 1', 'a commit without an answer is sent again');
 check_commands('unsure', '', '1 update unsure, 2 commitTransaction 1', 'a commit that an election has interrupted is sent again');
@@ -1264,7 +1278,7 @@ ask(q{CREATE FOREIGN TABLE patient (ts timestamptz OPTIONS (field 'm'), k text, 
 	CREATE FOREIGN TABLE patient_batch (ts timestamptz OPTIONS (field 'm'), k text, v int8 OPTIONS (field 'v.{second}'))
 	SERVER patient OPTIONS (transactions 'batch')});
 foreach my $case ([ 'patient', qr/ERROR:  08007: could not commit.*unknown whether the transaction was committed/s ],
-	[ 'patient_batch', qr/ERROR:  57014: .*CONTEXT:  bulk write of 3 points; whether they were stored in MongoDB collection "fake\.patient_batch" is not known/s ])
+	[ 'patient_batch', qr/ERROR:  08007: could not write.*unknown whether the last bulk write, of 3 points, was executed/s ])
 {
 	my ($table, $error) = @$case;
 

@@ -233,6 +233,8 @@ my $lost = qr/refused\n1 of 3 points of a bulk write were not stored: those of .
 
 my $unknown = qr/unknown whether the last bulk write, of 3 points, was executed/;
 
+my $malformed = qr/reply is malformed: .*\n.*$unknown/;
+
 our %write_faults = (
 	refused => [ '23514', document(@two, writeErrors => refused(1, 121)), $lost ],
 	refused_ok => [ '23514', document(@three, writeErrors => refused(1, 121)), $lost ],
@@ -241,9 +243,9 @@ our %write_faults = (
 	refused_of_others => [ '23514', document(@two, writeErrors => refused(99, 121)) ],
 	refused_of_none => [ '23514', document(@two, writeErrors => refused(undef, 121)) ],
 	refused_before_all => [ '23505', document(@two, writeErrors => refused(-1, 11000)) ],
-	refused_number => [ '08P01', document(@two, writeErrors => bson_int32(1)) ],
-	refused_numbers => [ '08P01', document(@two, writeErrors => bson_array(bson_int32(1))) ],
-	concern_number => [ '08P01', document(@three, writeConcernError => bson_int32(1)) ],
+	refused_number => [ '08007', document(@two, writeErrors => bson_int32(1)), $malformed ],
+	refused_numbers => [ '08007', document(@two, writeErrors => bson_array(bson_int32(1))), $malformed ],
+	concern_number => [ '08007', document(@three, writeConcernError => bson_int32(1)), $malformed ],
 	too_few => [ '40001', document(@two) ],
 	no_number => [ '40001', document(ok => bson_double(1)) ],
 	text_number => [ '40001', document(n => bson_string('3'), ok => bson_double(1)) ],
@@ -253,9 +255,9 @@ our %write_faults = (
 	shut_down => [ '08007', sub { fake_reply($_[0], fake_error(11600, 'interrupted at shutdown')) } ],
 	closed => [ '08007', sub { undef }, $unknown ],
 	truncated => [ '08007', changed(sub { (substr($_[0], 0, -9), undef) }), $unknown ],
-	garbage => [ '08P01', sub { $garbage } ],
-	wrong_response => [ '08P01', overwritten(8, pack('l<', 123456)) ],
-	hangs => [ '57014', sub { () } ],
+	garbage => [ '08007', sub { $garbage }, $malformed ],
+	wrong_response => [ '08007', overwritten(8, pack('l<', 123456)), $malformed ],
+	hangs => [ '08007', sub { () }, qr/The wait for the server's answer was interrupted\.\n.*$unknown/ ],
 );
 
 # ---- Faults in the reply to a hello ---------------------------------------
