@@ -250,6 +250,7 @@ use_selected(MtsAttempt *attempt)
 		return false;
 	mts_wait_reset(&connection->wait);
 	attempt->server = connection->primary;
+	connection->wire_version = attempt->server.wire_version;
 	return true;
 }
 
@@ -303,6 +304,7 @@ mts_attempt_try_select_server(MtsAttempt *attempt, bson_error_t *error)
 	}
 	/* forget the refusals of members that the call does not need */
 	mts_wait_reset(wait);
+	connection->wire_version = attempt->server.wire_version;
 	if (attempt->server.is_secondary && attempt->is_write)
 	{
 		bson_set_error(error, MONGOC_ERROR_SERVER_SELECTION,

@@ -37,7 +37,7 @@ typedef struct MtsServer
 	bool reads_snapshots; /* at a time of its cluster, in several reads */
 	bool has_transactions;
 	bool has_sessions;
-	bool accepts_comment; /* in each command */
+	int wire_version; /* the newest that it speaks */
 } MtsServer;
 
 /* The id of a session of MongoDB's; all zeros until it is used */
@@ -94,6 +94,7 @@ typedef struct MtsConnection
 	MtsServer primary;     /* the one selected last */
 	int64 primary_expiry;  /* when it must be selected again, in monotonic
 						   * microseconds */
+	int wire_version;      /* of the server selected last; 0 before that */
 	MtsSnapshots snapshots;
 	MtsExchange exchange;
 	MtsLsid reads; /* the session of commands without another one */

@@ -16,9 +16,10 @@ typedef struct MtsCursor MtsCursor;
 /* The most documents in a first batch, whose size is not known yet */
 #define MTS_FIRST_BATCH 1500
 
-/* A find command; an aggregate command if it has group or first_of */
+/* A find command; an aggregate command if it has stages, group or first_of */
 typedef struct MtsFind
 {
+	const bson_t *stages; /* all that the command does; or NULL */
 	const bson_t *filter;
 	const bson_t *projection; /* NULL for whole documents */
 	const bson_t *sort;       /* NULL or empty for any order */
@@ -30,6 +31,8 @@ typedef struct MtsFind
 	int first_batch;       /* documents of the first batch */
 	int fetch_size;        /* documents of later batches, at most */
 	int limit;             /* 0 without a limit */
+	bool raw_data;         /* the buckets of a time-series collection, not its
+							* points */
 	bool on_primary;       /* whatever the URI's read preference is */
 	bool may_be_refused;   /* a user who may not read it gets no documents */
 	MtsSnapshot *snapshot; /* what is read; NULL for the latest documents */
@@ -43,11 +46,6 @@ extern bson_t *mts_cursor_stages(const MtsFind *find);
 extern MtsCursor *mts_cursor_find(MtsConnection *connection,
 								  const char *database, const char *collection,
 								  const MtsFind *find);
-extern MtsCursor *mts_cursor_aggregate(MtsConnection *connection,
-									   const char *database,
-									   const char *collection,
-									   const bson_t *stages, int fetch_size,
-									   int64 *round_trips, Oid relid);
 extern MtsCursor *mts_cursor_collections(MtsConnection *connection,
 										 const char *database);
 extern const bson_t *mts_cursor_next(MtsCursor *cursor);

@@ -19,9 +19,11 @@ struct MtsConnection;
 #define MTS_CODE_VIEW 166 /* CommandNotSupportedOnView */
 #define MTS_CODE_SNAPSHOT_TOO_OLD 239
 #define MTS_CODE_SNAPSHOT_UNAVAILABLE 246
-#define MTS_CODE_NOT_IN_TRANSACTION 263 /* OperationNotSupportedIn.. */
+#define MTS_CODE_NOT_IN_TRANSACTION 263    /* OperationNotSupportedIn.. */
+#define MTS_CODE_NO_BUCKETS_COLLECTION 491 /* CommandNotSupportedOnLegacy.. */
 #define MTS_CODE_TOO_LARGE 10334
 #define MTS_CODE_DUPLICATE_KEY 11000
+#define MTS_CODE_UNKNOWN_FIELD 40415
 #define MTS_CODE_TRANSACTION_TOO_OLD 225
 #define MTS_CODE_NO_SUCH_TRANSACTION 251
 

@@ -153,7 +153,7 @@ sub hello
 		maxMessageSizeBytes => bson_int32(48_000_000),
 		maxWriteBatchSize => bson_int32(100_000),
 		minWireVersion => bson_int32(0),
-		maxWireVersion => bson_int32(21),
+		maxWireVersion => bson_int32($fake->{wire} // 21),
 		$fake->{set} ? (
 			setName => bson_string('fake'),
 			hosts => bson_array(bson_string("127.0.0.1:$fake->{port}")),
@@ -269,7 +269,8 @@ sub run
 #
 # scripts: deviations from the healthy server, see react(); sessions => 1: it
 # supports sessions; set => 1: it is the primary of a replica set; everywhere => 1: it
-# listens on all addresses, such as 127.1.2.3.
+# listens on all addresses, such as 127.1.2.3; wire => 29: the newest version of
+# the protocol that it speaks, that of MongoDB 9.0.
 sub fake_start
 {
 	my ($log, $documents, %params) = @_;
