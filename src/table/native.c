@@ -648,29 +648,33 @@ mts_native_open_planned(Relation relation, Oid userid, List *plan,
 
 /*
  * mts_native_check_change
- *		Raise an error if UPDATE or DELETE would change a native collection of
- *		a server that cannot change single points.
+ *		Raise an error if UPDATE or DELETE would change a native collection:
+ *		MongoDB updates no points, and removes single ones only since 7.0.
  */
 void
-mts_native_check_change(const MtsTable *table, Oid userid)
+mts_native_check_change(const MtsTable *table, Oid userid, bool is_update)
 {
-	Question question = {table, userid, false};
-	const bson_t *hello;
-	uint32 code;
+	bool removes_points;
 
 	if (!mts_native_describe(table, userid))
 		return;
-	hello = ask(&question, mts_document_make("{hello: 1}"), MTS_FROM_PRIMARY,
-				&code);
-	if (!hello ||
-		mts_document_number(hello, "maxWireVersion") >= WIRE_VERSION_7_0)
+	removes_points =
+		mts_connection_get(table->serverid, userid)->wire_version >=
+		WIRE_VERSION_7_0;
+	if (removes_points && !is_update)
 		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("cannot change points of MongoDB collection \"%s.%s\"",
-					table->database, table->collection),
-			 errdetail("It is a time-series collection, whose points MongoDB "
-					   "changes only since version 7.0."),
-			 errhint("Remove whole series by their metaField in MongoDB, or "
-					 "let expireAfterSeconds remove old points.")));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		 errmsg("cannot change points of MongoDB collection \"%s.%s\"",
+				table->database, table->collection),
+		 errdetail("It is a time-series collection. MongoDB updates only the "
+				   "metaField of its points%s.",
+				   removes_points ? ""
+								  : ", and removes single points only since "
+									"version 7.0"),
+		 removes_points
+			 ? errhint("Delete the points, and insert them anew.")
+			 : errhint("Remove whole series by their metaField in MongoDB, or "
+					   "let expireAfterSeconds remove old points.")));
 }

@@ -35,6 +35,7 @@ extern MtsNative *mts_native_describe(const MtsTable *table, Oid userid);
 extern List *mts_native_to_plan(const MtsTable *table);
 extern const MtsTable *mts_native_open_planned(Relation relation, Oid userid,
 											   List *plan, bool is_executed);
-extern void mts_native_check_change(const MtsTable *table, Oid userid);
+extern void mts_native_check_change(const MtsTable *table, Oid userid,
+									bool is_update);
 
 #endif /* MTS_NATIVE_H */

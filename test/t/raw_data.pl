@@ -38,11 +38,11 @@ my %cases = (
 
 my $time = 1_704_067_200_000;    # 2024-01-01
 
-sub object_id { return [ 0x07, pack('N', $time / 1000) . "\0" x 8 ] }
+sub object_id { return [ 0x07, pack('N', $time / 1000) . pack('q>', @_) ] }
 
 # A bucket of three points, and the points of the view
 my $bucket = bson_document(
-	_id => object_id(),
+	_id => object_id(0),
 	control => bson_document(
 		version => bson_int32(1),
 		min => bson_document(ts => bson_date($time), v => bson_int32(1)),
@@ -50,7 +50,7 @@ my $bucket = bson_document(
 	data => bson_document(
 		ts => bson_document(map { $_ => bson_date($time + 1000 * $_) } 0 .. 2),
 		v => bson_document(map { $_ => bson_int32($_ + 1) } 0 .. 2)));
-my @points = map { bson_document(_id => object_id(), ts => bson_date($time + 1000 * $_), v => bson_int32($_ + 1)) } 0 .. 2;
+my @points = map { bson_document(_id => object_id($_), ts => bson_date($time + 1000 * $_), v => bson_int32($_ + 1)) } 0 .. 2;
 
 sub describe
 {
@@ -155,6 +155,25 @@ foreach my $wire (sort keys %ways)
 fake_commands($fakes{17});
 $node->safe_psql('postgres', 'SELECT v FROM wire17.denied');
 is(scalar(grep { /aggregate/ } fake_commands($fakes{17})), 1, 'a server without rawData is not asked for it');
+
+# ---- Changes --------------------------------------------------------------
+
+# Return the error of a statement.
+sub error_of
+{
+	my ($statement) = @_;
+	my $err = '';
+
+	$node->psql('postgres', $statement, stderr => \$err);
+	return $err;
+}
+
+like(error_of('UPDATE wire28.both SET v = 2'), qr/DETAIL: .* updates only the metaField of its points\.\nHINT:  Delete/, 'no server updates points');
+# this server lies about what it has removed
+unlike(error_of('DELETE FROM wire28.both'), qr/metaField/, 'one of 7.0 or newer is asked to remove them');
+is(scalar(grep { /^delete both/ } fake_commands($fakes{28})), 1, '.. by a command');
+like(error_of("$_ wire17.both" . (/FROM/ ? '' : ' SET v = 2')), qr/DETAIL: .* removes single points only since version 7\.0\.\nHINT:  Remove whole series/, "one before does not: $_")
+  foreach 'UPDATE', 'DELETE FROM';
 
 # ---- A conversion in the middle of a session ------------------------------
 
