@@ -9,6 +9,7 @@
 #include "driver/command_log.h"
 #include "driver/comment.h"
 #include "driver/document.h"
+#include "driver/overload.h"
 #include "driver/report.h"
 #include "driver/server_error.h"
 #include "driver/snapshot.h"
@@ -273,8 +274,10 @@ is_success(const bson_t *answer, bson_error_t *error)
 	{
 		if (message || bson_has_field(answer, "code"))
 			bson_set_error(error, MONGOC_ERROR_SERVER,
-						   (uint32) mts_document_number(answer, "code"), "%s",
-						   message ? message : "no message");
+						   mts_overload_is(answer)
+							   ? MTS_CODE_OVERLOADED
+							   : (uint32) mts_document_number(answer, "code"),
+						   "%s", message ? message : "no message");
 		else
 			bson_set_error(error, MONGOC_ERROR_PROTOCOL,
 						   MONGOC_ERROR_PROTOCOL_INVALID_REPLY,

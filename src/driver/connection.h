@@ -115,6 +115,16 @@ typedef struct MtsConnection
 	bool invalid;
 } MtsConnection;
 
+/* That of MongoDB 8.2, which refuses commands while it is overloaded */
+#define MTS_SHEDDING_WIRE_VERSION 27
+
+/* Tell whether a server may refuse any command while it is overloaded. */
+static inline bool
+mts_connection_sheds_load(const MtsServer *server)
+{
+	return server->wire_version >= MTS_SHEDDING_WIRE_VERSION;
+}
+
 /* libmongoc's last log message, in UTF-8; it may be cut */
 extern char mts_connection_warning[256];
 

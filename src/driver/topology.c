@@ -121,11 +121,10 @@ mts_topology_connect(MtsConnection *connection, MtsServer *server,
 												NULL, error);
 	if (!connected)
 		return false;
-	server->channel =
-		mts_exchange_find(&connection->exchange,
-						  mongoc_server_description_host(connected)
-							  ->host_and_port,
-						  server->id, compressor_of(connected));
+	server->channel = mts_exchange_find(
+		&connection->exchange,
+		mongoc_server_description_host(connected)->host_and_port, server->id,
+		compressor_of(connected), mts_connection_sheds_load(server));
 	if (server->channel == 0)
 		bson_set_error(error, MONGOC_ERROR_STREAM,
 					   MONGOC_ERROR_STREAM_NOT_ESTABLISHED,

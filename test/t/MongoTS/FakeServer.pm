@@ -19,7 +19,7 @@ use POSIX ();
 use Socket qw(IPPROTO_TCP TCP_NODELAY);
 
 our @EXPORT = (qw(fake_start fake_uri fake_commands fake_reply fake_find
-  fake_error fake_request fake_cursor), @MongoTS::Wire::EXPORT);
+  fake_error fake_overload fake_request fake_cursor), @MongoTS::Wire::EXPORT);
 
 use constant {
 	OP_REPLY => 1,
@@ -50,6 +50,20 @@ sub fake_error
 		ok => bson_double(0),
 		errmsg => bson_string($message),
 		code => bson_int32($code));
+}
+
+# Make the reply of an overloaded server to any command; the fields replace those
+# of MongoDB 8.2.
+sub fake_overload
+{
+	my %fields = (
+		ok => bson_double(0),
+		errmsg => bson_string('the request rate is exceeded'),
+		code => bson_int32(462),
+		errorLabels => bson_array(map { bson_string($_) } qw(SystemOverloadedError RetryableError)),
+		@_);
+
+	return bson_document(%fields);
 }
 
 # Make the reply to find or getMore: an id, 0 at the end, and documents.
