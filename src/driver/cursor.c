@@ -63,6 +63,7 @@ struct MtsCursor
 	char *collection;
 	char *message;         /* of its errors */
 	bson_t *command;       /* opens the cursor */
+	char *other_buckets;   /* see MtsFind; or NULL */
 	bool may_be_refused;   /* a user who may not read it gets no documents */
 	bool is_of_metadata;   /* the URI's read concern is not for its command */
 	bool compares_text;    /* its command does, byte by byte */
@@ -483,6 +484,9 @@ mts_cursor_find(MtsConnection *connection, const char *database,
 		append_find(cursor, find);
 	if (find->raw_data)
 		bson_append_bool(cursor->command, "rawData", -1, true);
+	if (find->other_buckets)
+		cursor->other_buckets =
+			pstrdup(mts_document_utf8(find->other_buckets));
 	return cursor;
 }
 
@@ -722,12 +726,47 @@ join_xact(MtsCursor *cursor)
 	cursor->attempt.needs_primary = true;
 }
 
+/*
+ * Tell whether to read buckets in the other way, because the server refuses
+ * this one: it was upgraded, or the collection converted, since the statement
+ * began, or this member has another version than the one asked before.
+ */
+static bool
+reads_otherwise(MtsCursor *cursor, const bson_error_t *error)
+{
+	bool was_raw = bson_has_field(cursor->command, "rawData");
+	bson_t *command;
+	bson_iter_t iter;
+
+	if (!cursor->other_buckets || error->domain != MONGOC_ERROR_SERVER ||
+		(error->code != MTS_CODE_NO_BUCKETS_COLLECTION &&
+		 !(was_raw && error->code == MTS_CODE_UNKNOWN_FIELD)))
+		return false;
+	command = bson_new();
+	bson_iter_init(&iter, cursor->command);
+	bson_iter_next(&iter);
+	bson_append_utf8(command, bson_iter_key(&iter), -1, cursor->other_buckets,
+					 -1);
+	while (bson_iter_next(&iter))
+		if (strcmp(bson_iter_key(&iter), "rawData") != 0)
+			bson_append_iter(command, NULL, 0, &iter);
+	if (!was_raw)
+		bson_append_bool(command, "rawData", -1, true);
+	bson_reinit(cursor->command);
+	bson_concat(cursor->command, command);
+	bson_destroy(command);
+	cursor->collection = cursor->other_buckets;
+	cursor->other_buckets = NULL;
+	return true;
+}
+
 /* Tell whether to open a cursor again after an error. */
 static bool
 should_open_again(MtsCursor *cursor, int tries, const bson_error_t *error)
 {
 	if (!cursor->xact)
-		return mts_attempt_should_repeat(&cursor->attempt, error) ||
+		return reads_otherwise(cursor, error) ||
+			   mts_attempt_should_repeat(&cursor->attempt, error) ||
 			   should_choose_again(cursor, error);
 	if (!mts_xact_should_repeat(&cursor->attempt, tries, error))
 		return false;

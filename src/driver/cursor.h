@@ -25,15 +25,17 @@ typedef struct MtsFind
 	const bson_t *sort;       /* NULL or empty for any order */
 	const bson_t *group;      /* the $group stage of all documents that match,
 							   * without projection, sort and limit; or NULL */
-	const char *first_of;  /* a field: only the first document of each of its
+	const char *first_of; /* a field: only the first document of each of its
 							   * values, in the order of the sort and without
 							   * limit; or NULL */
-	int first_batch;       /* documents of the first batch */
-	int fetch_size;        /* documents of later batches, at most */
-	int limit;             /* 0 without a limit */
-	bool raw_data;         /* the buckets of a time-series collection, not its
+	int first_batch;      /* documents of the first batch */
+	int fetch_size;       /* documents of later batches, at most */
+	int limit;            /* 0 without a limit */
+	bool raw_data;        /* the buckets of a time-series collection, not its
 							* points */
-	bool on_primary;       /* whatever the URI's read preference is */
+	const char *other_buckets; /* the collection that is read, with the other
+								* raw_data, if the server refuses; or NULL */
+	bool on_primary;           /* whatever the URI's read preference is */
 	bool may_be_refused;   /* a user who may not read it gets no documents */
 	MtsSnapshot *snapshot; /* what is read; NULL for the latest documents */
 	bool in_xact;       /* it sees what PostgreSQL's transaction has written */

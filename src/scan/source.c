@@ -431,6 +431,7 @@ complete_find(const MtsBucketSource *source, MtsFind *find)
 	find->snapshot = source->snapshot;
 	find->in_xact = source->in_xact;
 	find->raw_data = mts_native_is_raw(source->table);
+	find->other_buckets = source->table->other_buckets;
 	find->relid = source->table->relid;
 }
 

@@ -14,7 +14,8 @@
  * may be, for each plan and for each execution of a plan, since collections
  * are dropped, and their buckets can be made longer.  The question is a read
  * of the buckets, too, so it also finds the way to read them, whatever the
- * server has become meanwhile.  A plan holds the answer from which it was
+ * server has become meanwhile.  If a cursor is refused nevertheless, it opens
+ * in the other way.  A plan holds the answer from which it was
  * made, which serves its first execution in the same statement, too.  An
  * ordinary collection is remembered for the session: to read it as it is
  * declared is always right.
@@ -375,6 +376,7 @@ rewrite(const MtsTable *points, const MtsNative *native)
 
 	table->native = native;
 	table->collection = buckets_of(points, native->is_raw);
+	table->other_buckets = buckets_of(points, !native->is_raw);
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (!table->attributes[i].dropped)
 			rewrite_column(&layout->columns[i],

@@ -24,6 +24,9 @@ use constant UNKNOWN_FIELD => 40415;
 my %cases = (
 	converted => [ UNKNOWN_FIELD, 0, 0, NO_BUCKETS_COLLECTION ],
 	withdrawn => [ NO_PRIVILEGE, 0, NO_PRIVILEGE, NO_BUCKETS_COLLECTION ],
+	late_old => [ 0, 0 ],
+	late_new => [ NO_PRIVILEGE, 0 ],
+	late_neither => [ 0, 0 ],
 	both => [ 0, 0 ],
 	viewless => [ 0, NO_BUCKETS_COLLECTION ],
 	old => [ UNKNOWN_FIELD, 0 ],
@@ -33,6 +36,13 @@ my %cases = (
 	viewless_denied => [ NO_PRIVILEGE, NO_BUCKETS_COLLECTION ],
 	neither => [ UNKNOWN_FIELD, NO_BUCKETS_COLLECTION ],
 	other => [ 8000, 0 ]);
+
+# What refuses find, after that: another member answers it, or the collection is
+# converted between two commands of a statement.
+my %late = (
+	late_old => [ UNKNOWN_FIELD, 0 ],
+	late_new => [ 0, NO_BUCKETS_COLLECTION ],
+	late_neither => [ UNKNOWN_FIELD, NO_BUCKETS_COLLECTION ]);
 
 # ---- The server -----------------------------------------------------------
 
@@ -71,7 +81,8 @@ sub answer_read
 	my ($request, undef, undef, $fake) = @_;
 	my ($buckets, $name) = $request->{collection} =~ /^(system\.buckets\.)?(\w+)$/;
 	my $is_raw = $request->{fields}{rawData};
-	my $code = $cases{$name}[ ($is_raw ? 0 : 1) + ($fake->{is_converted} && @{ $cases{$name} } > 2 ? 2 : 0) ];
+	my $codes = $request->{name} eq 'find' && $late{$name} || $cases{$name};
+	my $code = $codes->[ ($is_raw ? 0 : 1) + ($fake->{is_converted} && @$codes > 2 ? 2 : 0) ];
 
 	$code = UNKNOWN_FIELD if $is_raw && $fake->{wire} < 27;
 	return fake_reply($request, fake_error($code, 'refused')) if $code && ($is_raw || $buckets);
@@ -104,6 +115,16 @@ foreach my $wire (sort keys %fakes)
 	create_server($node, "wire$wire", fake_uri($fakes{$wire}), "database 'fake'");
 	$node->safe_psql('postgres', "CREATE SCHEMA wire$wire; " . join(' ',
 			map { "CREATE FOREIGN TABLE wire$wire.$_ (ts timestamptz, v int) SERVER wire$wire;" } keys %cases));
+}
+
+# Return the error of a statement.
+sub error_of
+{
+	my ($statement) = @_;
+	my $err = '';
+
+	$node->psql('postgres', $statement, stderr => \$err);
+	return $err;
 }
 
 # ---- The ways -------------------------------------------------------------
@@ -156,17 +177,17 @@ fake_commands($fakes{17});
 $node->safe_psql('postgres', 'SELECT v FROM wire17.denied');
 is(scalar(grep { /aggregate/ } fake_commands($fakes{17})), 1, 'a server without rawData is not asked for it');
 
-# ---- Changes --------------------------------------------------------------
+# ---- Refusals behind the first answer -------------------------------------
 
-# Return the error of a statement.
-sub error_of
+foreach my $case (qw(late_old late_new))
 {
-	my ($statement) = @_;
-	my $err = '';
-
-	$node->psql('postgres', $statement, stderr => \$err);
-	return $err;
+	is($node->safe_psql('postgres', "SELECT v FROM wire28.$case"), "1\n2\n3", "a cursor opens in the other way: $case");
+	is($node->safe_psql('postgres', "SELECT sum(v) FROM wire28.$case"), 6, '.. that of an aggregate, too');
 }
+like(error_of('SELECT v FROM wire28.late_neither'), qr/ERROR: .*HINT:  MongoDB has converted the time-series collection/s,
+	'where neither is possible, it is an error');
+
+# ---- Changes --------------------------------------------------------------
 
 like(error_of('UPDATE wire28.both SET v = 2'), qr/DETAIL: .* updates only the metaField of its points\.\nHINT:  Delete/, 'no server updates points');
 # this server lies about what it has removed
