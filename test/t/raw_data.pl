@@ -1,7 +1,8 @@
 # Proves in which way the buckets of a time-series collection are read: since
 # MongoDB 8.2 by rawData, otherwise from system.buckets.NAME, and by the other
 # way if the server refuses the first one.  Where both are refused, the view is
-# read, and EXPLAIN says why.  A session follows a server that is upgraded.
+# read, and EXPLAIN says why.  A session follows a server that is upgraded.  An
+# index with the simple collation is one without a collation.
 #
 # A scripted server refuses as MongoDB 6.0, 8.3 and 9.0 do.
 
@@ -105,6 +106,7 @@ sub convert
 my %scripts = (
 	listCollections => \&describe,
 	setFeatureCompatibilityVersion => \&convert,
+	listIndexes => sub { fake_reply($_[0], fake_indexes($_[0], $_[0]{collection} eq 'both' ? 'simple' : 'de')) },
 	map { ($_ => \&answer_read) } qw(aggregate find count));
 my $directory = $PostgreSQL::Test::Utils::tmp_check;
 my $node = new_node('raw_data', uri => undef);
@@ -186,6 +188,15 @@ foreach my $case (qw(late_old late_new))
 }
 like(error_of('SELECT v FROM wire28.late_neither'), qr/ERROR: .*HINT:  MongoDB has converted the time-series collection/s,
 	'where neither is possible, it is an error');
+
+# ---- Indexes --------------------------------------------------------------
+
+# MongoDB 9.0 describes the simple collation, too.
+fake_commands($fakes{28});
+is($node->safe_psql('postgres', "SELECT mongo_ts_create_index('wire28.both')"), 'ts_-1', 'an index with the simple collation serves');
+is(scalar(grep { /^createIndexes/ } fake_commands($fakes{28})), 0, '.. so none is created');
+is($node->safe_psql('postgres', "SELECT mongo_ts_create_index('wire28.old')"), 'ts_-1_buckets', 'one with another collation does not');
+is(scalar(grep { /^createIndexes/ } fake_commands($fakes{28})), 1, '.. so one is created');
 
 # ---- Changes --------------------------------------------------------------
 

@@ -19,7 +19,7 @@ use POSIX ();
 use Socket qw(IPPROTO_TCP TCP_NODELAY);
 
 our @EXPORT = (qw(fake_start fake_uri fake_commands fake_reply fake_find
-  fake_error fake_overload fake_request fake_cursor), @MongoTS::Wire::EXPORT);
+  fake_error fake_overload fake_indexes fake_request fake_cursor), @MongoTS::Wire::EXPORT);
 
 use constant {
 	OP_REPLY => 1,
@@ -78,6 +78,19 @@ sub fake_find
 			($request->{name} eq 'getMore' ? 'nextBatch' : 'firstBatch') =>
 			  bson_array(@documents)),
 		ok => bson_double(1));
+}
+
+# Make the reply to listIndexes: an index on the field ts, as MongoDB 9.0
+# describes it, with the collation of a locale.
+sub fake_indexes
+{
+	my ($request, $locale) = @_;
+
+	return fake_find($request, 0, bson_document(
+			v => bson_int32(2),
+			key => bson_document(ts => bson_int32(-1)),
+			name => bson_string('ts_-1'),
+			collation => bson_document(locale => bson_string($locale))));
 }
 
 # Read a request: its command's name, collection and fields, and the number of
