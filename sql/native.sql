@@ -455,6 +455,44 @@ BEGIN
 END $$;
 RESET client_min_messages;
 
+-- Buckets of version 3, whose points are not in the order of time ---------------
+
+-- MongoDB writes such buckets since 8.0.  Columns of literals are the simplest.
+CREATE FUNCTION binary_column(type bytea, vals bigint[]) RETURNS json
+RETURN (SELECT json_build_object('$binary', json_build_object('subType', '07', 'base64',
+    translate(encode(string_agg(CASE WHEN val IS NULL THEN '\x80feffffffffffffff' -- a missing value
+                                     ELSE type || '\x00' || (SELECT string_agg(substr(int8send(val), i, 1), '' ORDER BY i DESC)
+                                                               FROM generate_series(1, 8) i) END,
+                                '' ORDER BY n) || '\x00', 'base64'), E'\n', '')))
+  FROM unnest(vals) WITH ORDINALITY AS v (val, n));
+SELECT create_series('unsorted', '{"timeField": "ts", "metaField": "k"}');
+CREATE FOREIGN TABLE unsorted (ts timestamptz, k int NOT NULL, v float8) SERVER native;
+CREATE TABLE sorted AS
+  SELECT timestamptz '2024-01-01Z' + i * interval '7 s' AS ts, i % 3 AS k, CASE WHEN i % 5 > 0 THEN i END::float8 AS v
+    FROM generate_series(1, 510) i;
+INSERT INTO unsorted SELECT * FROM sorted;
+SELECT sum((mongo_ts_command('native', json_build_object('update', 'system.buckets.unsorted', 'updates', json_build_array(
+         json_build_object('q', json_build_object('meta', k), 'u', json_build_object('$set', json_build_object(
+           'control.version', 3, 'control.count', n, 'data.ts', binary_column('\x09', times),
+           'data.v', binary_column('\x12', vals)))))))->>'nModified')::int) AS changed
+  FROM (SELECT k, count(*) AS n, array_agg((extract(epoch FROM ts) * 1000)::bigint ORDER BY md5(ts::text)) AS times,
+               array_agg(v::bigint ORDER BY md5(ts::text)) AS vals
+          FROM sorted GROUP BY k) AS buckets;
+-- and buckets of the server's own version
+INSERT INTO sorted SELECT ts + interval '2 hours', k, v FROM sorted WHERE v < 300;
+INSERT INTO unsorted SELECT * FROM sorted WHERE ts > '2024-01-01 02:00Z';
+SELECT query, answer = ordinary AS is_same, count(*) FROM (VALUES
+  ('SELECT * FROM @ ORDER BY ts'), ('SELECT k, v FROM @ ORDER BY ts DESC LIMIT 300'),
+  ('SELECT v FROM @ WHERE ts >= ''2024-01-01 00:20Z'' AND ts < ''2024-01-01 00:40Z'' AND k = 1 ORDER BY v'),
+  ('SELECT k, count(*), count(v), sum(v), min(v), max(v), min(ts), max(ts) FROM @ GROUP BY k ORDER BY k'),
+  ('SELECT date_trunc(''minute'', ts), count(*), sum(v) FROM @ GROUP BY 1 ORDER BY 1'),
+  ('SELECT DISTINCT ON (k) * FROM @ WHERE ts < ''2024-01-01 01:00Z'' ORDER BY k, ts DESC'),
+  ('SELECT DISTINCT ON (k) * FROM @ WHERE v > 17 ORDER BY k, ts')) AS queries (query),
+  LATERAL (SELECT query_to_xml(replace(query, '@', 'unsorted'), true, true, '')::text AS answer,
+                  query_to_xml(replace(query, '@', 'sorted'), true, true, '')::text AS ordinary) AS answers,
+  LATERAL regexp_matches(answer, '<row ', 'g')
+  GROUP BY 1, 2 ORDER BY 1;
+
 -- Values that a column cannot store, between the extremes of a bucket ----------
 CALL put('unkeyed', '[
   {"ts": {"$date": "2024-03-01T00:00:00Z"}, "k": "between", "v": 1},

@@ -164,11 +164,12 @@ find_of(const MtsQuery *query, bool fixes_keys)
 	return find;
 }
 
-/* Write a command as the shell does. */
+/* Write a command of a table as the shell does. */
 static char *
-find_text(const char *collection, const MtsFind *find)
+find_text(const MtsTable *table, const char *collection, const MtsFind *find)
 {
 	const bson_t *stages = mts_cursor_stages(find);
+	const char *option = mts_native_is_raw(table) ? ", {rawData: true}" : "";
 	bson_iter_t iter;
 	bson_t stage;
 	StringInfoData text;
@@ -183,13 +184,13 @@ find_text(const char *collection, const MtsFind *find)
 			if (mts_document_view(&iter, &stage))
 				appendStringInfo(&text, "%s%s", i > 0 ? ", " : "",
 								 mts_document_shell(&stage));
-		appendStringInfoString(&text, "])");
+		appendStringInfo(&text, "]%s)", option);
 		return text.data;
 	}
 	appendStringInfoString(&text, mts_document_shell(find->filter));
-	if (!bson_empty(find->projection))
+	if (!bson_empty(find->projection) || *option)
 		appendStringInfo(&text, ", %s", mts_document_shell(find->projection));
-	appendStringInfoChar(&text, ')');
+	appendStringInfo(&text, "%s)", option);
 	if (find->sort && !bson_empty(find->sort))
 		appendStringInfo(&text, ".sort(%s)", mts_document_shell(find->sort));
 	return text.data;
@@ -216,7 +217,7 @@ explain_query(const MtsScan *scan, const char *label, ExplainState *es)
 	else
 	{
 		find = find_of(query, false);
-		text = find_text(collection, &find);
+		text = find_text(scan->table, collection, &find);
 	}
 	ExplainPropertyText(label, text, es);
 	if (!query || !query->is_possible || !query->unsorted_come_first)
@@ -228,7 +229,7 @@ explain_query(const MtsScan *scan, const char *label, ExplainState *es)
 	ExplainPropertyText(query->order->extreme
 							? "MongoDB Query for Other Buckets"
 							: "MongoDB Query for Nulls",
-						find_text(collection, &find), es);
+						find_text(scan->table, collection, &find), es);
 }
 
 /* Tell whether an expression has a parameter without a value. */
@@ -420,19 +421,19 @@ explain_extremes(const MtsScan *scan, ExplainState *es)
 							es);
 }
 
-/* Show why a scan reads the view of a native time-series collection. */
+/*
+ * Show how a scan reads a native time-series collection, and why not by its
+ * buckets.
+ */
 static void
-explain_native(const MtsScan *scan, ExplainState *es)
+explain_native(const MtsTable *table, ExplainState *es)
 {
-	Relation relation;
-	const MtsTable *table;
-
-	if (scan->table->native)
-		return;
-	relation = table_open(scan->table->relid, NoLock);
-	table = mts_native_try_open(relation, scan->source->userid);
-	table_close(relation, NoLock);
-	if (table->native_problem)
+	if (table->native)
+		ExplainPropertyText("Native Buckets",
+							table->native->is_raw ? "read by rawData"
+												  : "read from system.buckets",
+							es);
+	else if (table->native_problem)
 		ExplainPropertyText("Native Buckets",
 							psprintf("not read: %s", table->native_problem),
 							es);
@@ -602,7 +603,7 @@ mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	}
 	explain_series(scan, es);
 	explain_extremes(scan, es);
-	explain_native(scan, es);
+	explain_native(scan->table, es);
 	if (is_known)
 		mts_scan_prepare(scan);
 	mts_explain_scan(scan, es);

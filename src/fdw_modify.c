@@ -431,7 +431,8 @@ mtsBeginForeignModify(ModifyTableState *mtstate, ResultRelInfo *rinfo,
 	modify->writer->returning =
 		mts_returning_new(modify->writer->targeting, fdw_private);
 	mts_native_check_change(modify->writer->table,
-							mts_result_user(rinfo, mtstate->ps.state));
+							mts_result_user(rinfo, mtstate->ps.state),
+							mtstate->operation == CMD_UPDATE);
 	modify->row_id = ExecFindJunkAttributeInTlist(tlist, JUNK_ROW_ID);
 	modify->old_row = ExecFindJunkAttributeInTlist(tlist, JUNK_OLD_ROW);
 	(void) find_scan(outerPlanState(mtstate), &search);

@@ -18,8 +18,6 @@
 
 #include "common/pg_prng.h"
 #include "miscadmin.h"
-#include "storage/latch.h"
-#include "utils/wait_event.h"
 
 #include "driver/document.h"
 #include "driver/report.h"
@@ -102,15 +100,6 @@ mts_attempt_end_optional(MtsAttempt *attempt, bool ok,
 		attempt->connection->invalid = true;
 }
 
-/* Sleep for some milliseconds, or until an interrupt, which stays pending. */
-static void
-nap(long msecs)
-{
-	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-					 msecs, PG_WAIT_EXTENSION);
-	ResetLatch(MyLatch);
-}
-
 /*
  * mts_attempt_back_off
  *		Sleep for a random time before the next try of a write, longer after
@@ -121,7 +110,7 @@ mts_attempt_back_off(int tries)
 {
 	double longest = Min(1L << Min(tries, 20), MAX_WAIT);
 
-	nap(1 + (long) (pg_prng_double(&pg_global_prng_state) * longest));
+	mts_wait_nap(1 + (long) (pg_prng_double(&pg_global_prng_state) * longest));
 	CHECK_FOR_INTERRUPTS();
 }
 
@@ -250,6 +239,7 @@ use_selected(MtsAttempt *attempt)
 		return false;
 	mts_wait_reset(&connection->wait);
 	attempt->server = connection->primary;
+	connection->wire_version = attempt->server.wire_version;
 	return true;
 }
 
@@ -277,7 +267,7 @@ mts_attempt_try_select_server(MtsAttempt *attempt, bson_error_t *error)
 		return true;
 	if (attempt->has_failed)
 	{
-		nap(SEND_AGAIN_MSECS);
+		mts_wait_nap(SEND_AGAIN_MSECS);
 		if (mts_wait_is_over(wait))
 			return false;
 	}
@@ -297,12 +287,13 @@ mts_attempt_try_select_server(MtsAttempt *attempt, bson_error_t *error)
 			return false;
 		}
 		attempt->patience = Min(attempt->patience * 2, MAX_PATIENCE);
-		nap(SCAN_AGAIN_MSECS);
+		mts_wait_nap(SCAN_AGAIN_MSECS);
 		if (mts_wait_is_over(wait))
 			return false;
 	}
 	/* forget the refusals of members that the call does not need */
 	mts_wait_reset(wait);
+	connection->wire_version = attempt->server.wire_version;
 	if (attempt->server.is_secondary && attempt->is_write)
 	{
 		bson_set_error(error, MONGOC_ERROR_SERVER_SELECTION,

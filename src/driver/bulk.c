@@ -455,6 +455,9 @@ submit_command(MtsRound *round, Command *command)
 /*
  * Tell whether a command may be sent behind others that are under way: there
  * is room, and the server will know each plain write.
+ *
+ * A transaction's commands wait for each other if an overloaded server can
+ * refuse one of them: it would still execute those behind, and commit.
  */
 static bool
 may_follow(const MtsRound *round, const Command *command,
@@ -463,8 +466,9 @@ may_follow(const MtsRound *round, const Command *command,
 	return mts_exchange_has_room(&round->bulk->connection->exchange,
 								 round->attempt.server.channel,
 								 command->size) &&
-		   (round->kind != PART_PLAIN ||
-			(first_sent->number > 0 && command < first_sent + MAX_PLAIN));
+		   (round->kind == PART_PLAIN
+				? first_sent->number > 0 && command < first_sent + MAX_PLAIN
+				: !mts_connection_sheds_load(&round->attempt.server));
 }
 
 /*
@@ -755,6 +759,7 @@ submit_transaction(MtsRound *round)
 	transaction->database = bulk->database;
 	transaction->collection = bulk->collection;
 	if (submit(round) && always_affect(part_of(round), round->part) &&
+		!mts_connection_sheds_load(&round->attempt.server) &&
 		mts_exchange_has_room(&connection->exchange,
 							  round->attempt.server.channel, 0))
 		mts_transaction_submit_commit(transaction, &round->attempt);
@@ -919,7 +924,7 @@ finish_transaction(MtsRound *round)
 		select_server(round);
 		submit_transaction(round);
 	}
-	if (error.domain != 0 && decide(bulk, &error) == MTS_GIVE_UP)
+	if (error.domain != 0 && mts_server_error_is_final(decide(bulk, &error)))
 		mts_bulk_error_raise_failure(bulk, &error);
 	record_abort(ops, n, round->n - round->first, &error);
 	return false;
@@ -1040,7 +1045,7 @@ finish_xact(MtsRound *round)
 			 mts_attempt_try_select_server(&round->attempt, &error));
 	if (!may_repeat(round, refused ? (uint32) refused->code : error.code) ||
 		(!refused && (is_interrupted(bulk, &error) ||
-					  decide(bulk, &error) == MTS_GIVE_UP)))
+					  mts_server_error_is_final(decide(bulk, &error)))))
 	{
 		if (!refused)
 			mts_xact_report_failure(connection, mts_bulk_error_message(bulk),
@@ -1218,7 +1223,7 @@ should_send_again(const MtsRound *round, MtsOp *op)
 	if (op->code == MTS_CODE_DUPLICATE_KEY)
 		return op->kind == MTS_OP_UPSERT &&
 			   ++op->duplicates < MTS_MAX_DUPLICATES;
-	return decision != MTS_GIVE_UP &&
+	return !mts_server_error_is_final(decision) &&
 		   !(decision == MTS_AGAIN_IN_PARTS && round->kind == PART_XACT);
 }
 

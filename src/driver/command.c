@@ -9,6 +9,7 @@
 #include "driver/command_log.h"
 #include "driver/comment.h"
 #include "driver/document.h"
+#include "driver/overload.h"
 #include "driver/report.h"
 #include "driver/server_error.h"
 #include "driver/snapshot.h"
@@ -273,8 +274,10 @@ is_success(const bson_t *answer, bson_error_t *error)
 	{
 		if (message || bson_has_field(answer, "code"))
 			bson_set_error(error, MONGOC_ERROR_SERVER,
-						   (uint32) mts_document_number(answer, "code"), "%s",
-						   message ? message : "no message");
+						   mts_overload_is(answer)
+							   ? MTS_CODE_OVERLOADED
+							   : (uint32) mts_document_number(answer, "code"),
+						   "%s", message ? message : "no message");
 		else
 			bson_set_error(error, MONGOC_ERROR_PROTOCOL,
 						   MONGOC_ERROR_PROTOCOL_INVALID_REPLY,
@@ -529,15 +532,25 @@ mts_command_ask_soon(MtsConnection *connection, const char *database,
 
 /* ---- Counts ------------------------------------------------------------- */
 
+/* Have a command read the buckets of a time-series collection. */
+static void
+append_raw_data(bool raw_data, bson_t *command)
+{
+	if (raw_data)
+		bson_append_bool(command, "rawData", -1, true);
+}
+
 /*
  * mts_command_count
  *		Return the number of documents of a table that match a filter.
  *
  * NULL is the empty filter.  Its number is in the collection's metadata.
+ * raw_data is that of MtsFind.
  */
 double
 mts_command_count(MtsConnection *connection, const char *database,
-				  const char *collection, const bson_t *filter, Oid relid)
+				  const char *collection, const bson_t *filter, bool raw_data,
+				  Oid relid)
 {
 	char *message = mts_report_reading(database, collection);
 	MtsAttempt attempt =
@@ -553,6 +566,7 @@ mts_command_count(MtsConnection *connection, const char *database,
 									 : "{count: %s}",
 							  mts_document_utf8(collection), filter);
 
+		append_raw_data(raw_data, command);
 		mts_attempt_append_collation(&attempt, command);
 		reply =
 			mts_command_select_and_send(&attempt, database, command, &error);
@@ -569,15 +583,17 @@ mts_command_count(MtsConnection *connection, const char *database,
  */
 bool
 mts_command_try_count(MtsConnection *connection, const char *database,
-					  const char *collection, double *count)
+					  const char *collection, bool raw_data, double *count)
 {
 	bson_t *command =
 		mts_document_make("{count: %s, maxTimeMS: %d}",
 						  mts_document_utf8(collection), OPTIONAL_COUNT_MSECS);
+	const bson_t *reply;
 	uint32 code;
-	const bson_t *reply = mts_command_ask_soon(connection, database, command,
-											   MTS_FROM_PREFERRED, &code);
 
+	append_raw_data(raw_data, command);
+	reply = mts_command_ask_soon(connection, database, command,
+								 MTS_FROM_PREFERRED, &code);
 	if (reply)
 		*count = (double) mts_document_number(reply, "n");
 	return reply != NULL;

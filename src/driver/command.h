@@ -49,9 +49,10 @@ extern const bson_t *mts_command_ask_soon(MtsConnection *connection,
 										  MtsReadFrom from, uint32 *code);
 extern double mts_command_count(MtsConnection *connection,
 								const char *database, const char *collection,
-								const bson_t *filter, Oid relid);
+								const bson_t *filter, bool raw_data,
+								Oid relid);
 extern bool mts_command_try_count(MtsConnection *connection,
 								  const char *database, const char *collection,
-								  double *count);
+								  bool raw_data, double *count);
 
 #endif /* MTS_COMMAND_H */

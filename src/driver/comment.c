@@ -23,6 +23,9 @@
 
 #include "driver/report.h"
 
+/* That of MongoDB 4.4, the first to accept a comment in each command */
+#define COMMENT_WIRE_VERSION 9
+
 /* The most bytes of a comment */
 #define MAX_COMMENT 255
 
@@ -118,7 +121,7 @@ mts_comment_append(const MtsAttempt *attempt, bson_t *command)
 {
 	StringInfoData text;
 
-	if (!attempt->server.accepts_comment)
+	if (attempt->server.wire_version < COMMENT_WIRE_VERSION)
 		return;
 	initStringInfo(&text);
 	for (const char *at = attempt->connection->comment; *at; at++)

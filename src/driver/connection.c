@@ -22,6 +22,7 @@
 #include "driver/command_log.h"
 #include "driver/comment.h"
 #include "driver/document.h"
+#include "driver/overload.h"
 #include "driver/report.h"
 #include "driver/stream.h"
 #include "driver/transaction.h"
@@ -509,6 +510,7 @@ make_connection(Oid serverid, Oid mappingid, Oid userid)
 	connection->mapping_hash =
 		GetSysCacheHashValue1(USERMAPPINGOID, ObjectIdGetDatum(mappingid));
 	mts_wait_reset(&connection->wait);
+	connection->exchange.may_send_again = mts_overload_may_send_again;
 	connection->exchange.wait = &connection->wait;
 	connection->exchange.problem = &connection->wait.problem;
 	/*

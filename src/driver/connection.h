@@ -37,7 +37,7 @@ typedef struct MtsServer
 	bool reads_snapshots; /* at a time of its cluster, in several reads */
 	bool has_transactions;
 	bool has_sessions;
-	bool accepts_comment; /* in each command */
+	int wire_version; /* the newest that it speaks */
 } MtsServer;
 
 /* The id of a session of MongoDB's; all zeros until it is used */
@@ -95,6 +95,7 @@ typedef struct MtsConnection
 	MtsServer primary;     /* the one selected last */
 	int64 primary_expiry;  /* when it must be selected again, in monotonic
 						   * microseconds */
+	int wire_version;      /* of the server selected last; 0 before that */
 	MtsSnapshots snapshots;
 	MtsExchange exchange;
 	MtsLsid reads; /* the session of commands without another one */
@@ -114,6 +115,16 @@ typedef struct MtsConnection
 	 * has ended without keep_connections */
 	bool invalid;
 } MtsConnection;
+
+/* That of MongoDB 8.2, which refuses commands while it is overloaded */
+#define MTS_SHEDDING_WIRE_VERSION 27
+
+/* Tell whether a server may refuse any command while it is overloaded. */
+static inline bool
+mts_connection_sheds_load(const MtsServer *server)
+{
+	return server->wire_version >= MTS_SHEDDING_WIRE_VERSION;
+}
 
 /* libmongoc's last log message, in UTF-8; it may be cut */
 extern char mts_connection_warning[256];

@@ -63,6 +63,7 @@ struct MtsCursor
 	char *collection;
 	char *message;         /* of its errors */
 	bson_t *command;       /* opens the cursor */
+	char *other_buckets;   /* see MtsFind; or NULL */
 	bool may_be_refused;   /* a user who may not read it gets no documents */
 	bool is_of_metadata;   /* the URI's read concern is not for its command */
 	bool compares_text;    /* its command does, byte by byte */
@@ -386,6 +387,8 @@ mts_cursor_stages(const MtsFind *find)
 {
 	bson_t *stages;
 
+	if (find->stages)
+		return (bson_t *) find->stages;
 	if (!find->group && !find->first_of)
 		return NULL;
 	stages = mts_document_new();
@@ -405,49 +408,26 @@ mts_cursor_stages(const MtsFind *find)
 	return stages;
 }
 
-/* Fill in the command of an array of stages. */
-static void
-append_stages(MtsCursor *cursor, const bson_t *stages)
+/* Tell whether a stage compares documents with a filter. */
+static bool
+has_match(const bson_t *stages)
 {
-	mts_template_fields(cursor->command,
-						"{aggregate: %s, pipeline: %a, "
-						"cursor: {batchSize: %d}, allowDiskUse: true}",
-						cursor->collection, stages, cursor->batch_size);
+	bson_iter_t iter, match;
+
+	bson_iter_init(&iter, stages);
+	while (bson_iter_next(&iter))
+		if (bson_iter_recurse(&iter, &match) &&
+			bson_iter_find(&match, "$match"))
+			return true;
+	return false;
 }
 
-/*
- * mts_cursor_find
- *		Make a cursor over the documents that match a filter, over their groups
- *		or over the first of each.
- *
- * *find is not used after the call.
- */
-MtsCursor *
-mts_cursor_find(MtsConnection *connection, const char *database,
-				const char *collection, const MtsFind *find)
+/* Fill in the find command of a cursor. */
+static void
+append_find(MtsCursor *cursor, const MtsFind *find)
 {
-	MtsCursor *cursor =
-		make_cursor(connection, database, collection,
-					mts_report_reading(database, collection),
-					find->on_primary ? MTS_FROM_PRIMARY : MTS_FROM_PREFERRED);
 	bson_t *command = cursor->command;
-	const bson_t *stages = mts_cursor_stages(find);
 
-	cursor->attempt.is_write = find->on_primary;
-	cursor->attempt.relid = find->relid;
-	cursor->batch_size = cursor->next_size = find->first_batch;
-	cursor->fetch_size = find->fetch_size;
-	cursor->round_trips = find->round_trips;
-	cursor->snapshot = find->snapshot;
-	cursor->in_xact = find->in_xact;
-	cursor->may_be_refused = find->may_be_refused;
-	/* a query that compares nothing can read a view with another collation */
-	cursor->compares_text = !bson_empty(find->filter);
-	if (stages)
-	{
-		append_stages(cursor, stages);
-		return cursor;
-	}
 	bson_append_utf8(command, "find", -1, cursor->collection, -1);
 	bson_append_document(command, "filter", -1, find->filter);
 	if (find->projection && !bson_empty(find->projection))
@@ -465,35 +445,50 @@ mts_cursor_find(MtsConnection *connection, const char *database,
 	bson_append_int64(command, "batchSize", -1,
 					  find->first_batch + (find->limit > 0 &&
 										   find->limit == find->first_batch));
-	return cursor;
 }
 
 /*
- * mts_cursor_aggregate
- *		Make a cursor over the result of an array of stages.
+ * mts_cursor_find
+ *		Make a cursor over the documents that match a filter, over their groups
+ *		or over the first of each, or over the result of stages.
  *
- * round_trips counts those of the cursor; it may be NULL.  relid is the table
- * that is read, or InvalidOid.
+ * *find is not used after the call.
  */
 MtsCursor *
-mts_cursor_aggregate(MtsConnection *connection, const char *database,
-					 const char *collection, const bson_t *stages,
-					 int fetch_size, int64 *round_trips, Oid relid)
+mts_cursor_find(MtsConnection *connection, const char *database,
+				const char *collection, const MtsFind *find)
 {
-	MtsCursor *cursor = make_cursor(connection, database, collection,
-									mts_report_reading(database, collection),
-									MTS_FROM_PREFERRED);
-	bson_iter_t iter, match;
+	MtsCursor *cursor =
+		make_cursor(connection, database, collection,
+					mts_report_reading(database, collection),
+					find->on_primary ? MTS_FROM_PRIMARY : MTS_FROM_PREFERRED);
+	const bson_t *stages = mts_cursor_stages(find);
 
-	cursor->batch_size = cursor->next_size = Min(fetch_size, MTS_FIRST_BATCH);
-	cursor->fetch_size = fetch_size;
-	cursor->round_trips = round_trips;
-	cursor->attempt.relid = relid;
-	bson_iter_init(&iter, stages);
-	while (!cursor->compares_text && bson_iter_next(&iter))
-		cursor->compares_text = bson_iter_recurse(&iter, &match) &&
-								bson_iter_find(&match, "$match");
-	append_stages(cursor, stages);
+	cursor->attempt.is_write = find->on_primary;
+	cursor->attempt.relid = find->relid;
+	cursor->batch_size = cursor->next_size =
+		find->stages ? Min(find->fetch_size, MTS_FIRST_BATCH)
+					 : find->first_batch;
+	cursor->fetch_size = find->fetch_size;
+	cursor->round_trips = find->round_trips;
+	cursor->snapshot = find->snapshot;
+	cursor->in_xact = find->in_xact;
+	cursor->may_be_refused = find->may_be_refused;
+	/* a query that compares nothing can read a view with another collation */
+	cursor->compares_text =
+		find->stages ? has_match(stages) : !bson_empty(find->filter);
+	if (stages)
+		mts_template_fields(cursor->command,
+							"{aggregate: %s, pipeline: %a, "
+							"cursor: {batchSize: %d}, allowDiskUse: true}",
+							cursor->collection, stages, cursor->batch_size);
+	else
+		append_find(cursor, find);
+	if (find->raw_data)
+		bson_append_bool(cursor->command, "rawData", -1, true);
+	if (find->other_buckets)
+		cursor->other_buckets =
+			pstrdup(mts_document_utf8(find->other_buckets));
 	return cursor;
 }
 
@@ -733,12 +728,47 @@ join_xact(MtsCursor *cursor)
 	cursor->attempt.needs_primary = true;
 }
 
+/*
+ * Tell whether to read buckets in the other way, because the server refuses
+ * this one: it was upgraded, or the collection converted, since the statement
+ * began, or this member has another version than the one asked before.
+ */
+static bool
+reads_otherwise(MtsCursor *cursor, const bson_error_t *error)
+{
+	bool was_raw = bson_has_field(cursor->command, "rawData");
+	bson_t *command;
+	bson_iter_t iter;
+
+	if (!cursor->other_buckets || error->domain != MONGOC_ERROR_SERVER ||
+		(error->code != MTS_CODE_NO_BUCKETS_COLLECTION &&
+		 !(was_raw && error->code == MTS_CODE_UNKNOWN_FIELD)))
+		return false;
+	command = bson_new();
+	bson_iter_init(&iter, cursor->command);
+	bson_iter_next(&iter);
+	bson_append_utf8(command, bson_iter_key(&iter), -1, cursor->other_buckets,
+					 -1);
+	while (bson_iter_next(&iter))
+		if (strcmp(bson_iter_key(&iter), "rawData") != 0)
+			bson_append_iter(command, NULL, 0, &iter);
+	if (!was_raw)
+		bson_append_bool(command, "rawData", -1, true);
+	bson_reinit(cursor->command);
+	bson_concat(cursor->command, command);
+	bson_destroy(command);
+	cursor->collection = cursor->other_buckets;
+	cursor->other_buckets = NULL;
+	return true;
+}
+
 /* Tell whether to open a cursor again after an error. */
 static bool
 should_open_again(MtsCursor *cursor, int tries, const bson_error_t *error)
 {
 	if (!cursor->xact)
-		return mts_attempt_should_repeat(&cursor->attempt, error) ||
+		return reads_otherwise(cursor, error) ||
+			   mts_attempt_should_repeat(&cursor->attempt, error) ||
 			   should_choose_again(cursor, error);
 	if (!mts_xact_should_repeat(&cursor->attempt, tries, error))
 		return false;

@@ -16,21 +16,26 @@ typedef struct MtsCursor MtsCursor;
 /* The most documents in a first batch, whose size is not known yet */
 #define MTS_FIRST_BATCH 1500
 
-/* A find command; an aggregate command if it has group or first_of */
+/* A find command; an aggregate command if it has stages, group or first_of */
 typedef struct MtsFind
 {
+	const bson_t *stages; /* all that the command does; or NULL */
 	const bson_t *filter;
 	const bson_t *projection; /* NULL for whole documents */
 	const bson_t *sort;       /* NULL or empty for any order */
 	const bson_t *group;      /* the $group stage of all documents that match,
 							   * without projection, sort and limit; or NULL */
-	const char *first_of;  /* a field: only the first document of each of its
+	const char *first_of; /* a field: only the first document of each of its
 							   * values, in the order of the sort and without
 							   * limit; or NULL */
-	int first_batch;       /* documents of the first batch */
-	int fetch_size;        /* documents of later batches, at most */
-	int limit;             /* 0 without a limit */
-	bool on_primary;       /* whatever the URI's read preference is */
+	int first_batch;      /* documents of the first batch */
+	int fetch_size;       /* documents of later batches, at most */
+	int limit;            /* 0 without a limit */
+	bool raw_data;        /* the buckets of a time-series collection, not its
+							* points */
+	const char *other_buckets; /* the collection that is read, with the other
+								* raw_data, if the server refuses; or NULL */
+	bool on_primary;           /* whatever the URI's read preference is */
 	bool may_be_refused;   /* a user who may not read it gets no documents */
 	MtsSnapshot *snapshot; /* what is read; NULL for the latest documents */
 	bool in_xact;       /* it sees what PostgreSQL's transaction has written */
@@ -43,11 +48,6 @@ extern bson_t *mts_cursor_stages(const MtsFind *find);
 extern MtsCursor *mts_cursor_find(MtsConnection *connection,
 								  const char *database, const char *collection,
 								  const MtsFind *find);
-extern MtsCursor *mts_cursor_aggregate(MtsConnection *connection,
-									   const char *database,
-									   const char *collection,
-									   const bson_t *stages, int fetch_size,
-									   int64 *round_trips, Oid relid);
 extern MtsCursor *mts_cursor_collections(MtsConnection *connection,
 										 const char *database);
 extern const bson_t *mts_cursor_next(MtsCursor *cursor);

@@ -112,6 +112,23 @@ mts_document_string(const bson_t *doc, const char *path)
 }
 
 /*
+ * mts_document_has_collation
+ *		Tell whether the description of a collection or an index has another
+ *		collation than the simple one, at a path.
+ *
+ * Since 9.0, MongoDB describes the simple one, too.
+ */
+bool
+mts_document_has_collation(const bson_t *doc, const char *path)
+{
+	const char *locale = mts_document_string(doc, psprintf("%s.locale", path));
+	bson_iter_t at;
+
+	return find_field(doc, path, &at) &&
+		   !(locale && strcmp(locale, "simple") == 0);
+}
+
+/*
  * mts_document_number
  *		Return the integer or Boolean at a path, or 0 when there is none.
  */

@@ -12,6 +12,9 @@
  * replies are received.  topology.c does that before it calls libmongoc, and
  * the channel does it if libmongoc writes nevertheless.
  *
+ * An overloaded server refuses requests, which are sent again.  So those to a
+ * server that may do that are copied.
+ *
  * A stream is broken by a lost connection, a malformed reply, or a wait that
  * has ended before the reply was there.  It is closed at once, and the replies
  * that were under way are lost.  libmongoc owns the channel, and destroys it
@@ -43,7 +46,9 @@
 typedef struct Sent
 {
 	MtsTicket ticket;
+	uint32_t channel;
 	size_t size;
+	bson_t *copy; /* of the whole request, owned; or NULL */
 	bool is_read; /* the reply can be large */
 	bool is_forgotten;
 } Sent;
@@ -60,6 +65,7 @@ typedef struct MtsChannel
 	uint32_t server; /* libmongoc's id, if the channel was used, otherwise 0 */
 	char host[BSON_HOST_NAME_MAX + 7];
 	MtsCompressor compressor; /* of our requests and their replies, or 0 */
+	bool sheds_load;          /* the server may refuse requests for a while */
 	MtsReplyReader reader;    /* of what libmongoc reads */
 	MtsIncoming incoming;     /* the reply to the oldest request */
 	Sent sent[MTS_MAX_SENT];
@@ -72,7 +78,7 @@ typedef struct MtsChannel
 typedef struct MtsKept
 {
 	struct MtsKept *next;
-	MtsTicket ticket;
+	Sent sent;
 	MtsReply reply;
 } MtsKept;
 
@@ -88,11 +94,21 @@ channel_of(const MtsExchange *exchange, uint32_t number)
 	return channel;
 }
 
+/* Free the copy of a request, which is not sent again. */
+static void
+free_copy(Sent *sent)
+{
+	bson_destroy(sent->copy);
+	sent->copy = NULL;
+}
+
 /* Close a channel; all that is under way is lost. */
 static void
 break_channel(MtsChannel *channel)
 {
 	channel->is_broken = channel->is_retired = true;
+	for (int i = 0; i < channel->nsent; i++)
+		free_copy(&channel->sent[i]);
 	channel->nsent = 0;
 	mts_wire_free(&channel->incoming.reply);
 	channel->incoming = (MtsIncoming){.have = 0};
@@ -105,11 +121,11 @@ break_channel(MtsChannel *channel)
  *		return its number; 0 if there is none that can be used.
  *
  * server is libmongoc's id of the server.  The compressor, or 0, is one that
- * the server has.
+ * the server has.  sheds_load says that it may refuse requests for a while.
  */
 uint32_t
 mts_exchange_find(MtsExchange *exchange, const char *host, uint32_t server,
-				  MtsCompressor compressor)
+				  MtsCompressor compressor, bool sheds_load)
 {
 	MtsChannel *channel = exchange->channels;
 
@@ -120,6 +136,7 @@ mts_exchange_find(MtsExchange *exchange, const char *host, uint32_t server,
 		return 0;
 	channel->server = server;
 	channel->compressor = compressor;
+	channel->sheds_load = sheds_load;
 	return channel->number;
 }
 
@@ -252,11 +269,11 @@ receive_some(MtsChannel *channel, int32_t timeout)
 }
 
 /*
- * Receive the reply to the oldest request of a channel; false if it is lost,
- * and the channel with it.
+ * Receive the reply to the oldest request of a channel, and take the request
+ * from it; false if the reply is lost, and the channel with it.
  */
 static bool
-receive_oldest(MtsChannel *channel, MtsReply *reply)
+receive_oldest(MtsChannel *channel, MtsReply *reply, Sent *sent)
 {
 	MtsExchange *exchange = channel->exchange;
 
@@ -270,6 +287,7 @@ receive_oldest(MtsChannel *channel, MtsReply *reply)
 	}
 	mts_wire_move(reply, &channel->incoming.reply);
 	channel->incoming = (MtsIncoming){.have = 0};
+	*sent = channel->sent[0];
 	channel->nsent--;
 	memmove(channel->sent, channel->sent + 1,
 			channel->nsent * sizeof(*channel->sent));
@@ -282,12 +300,12 @@ static bool
 keep_oldest(MtsChannel *channel)
 {
 	MtsExchange *exchange = channel->exchange;
-	Sent sent = channel->sent[0];
 	MtsKept *kept = bson_malloc0(sizeof(MtsKept));
 
-	kept->ticket = sent.ticket;
-	if (!receive_oldest(channel, &kept->reply) || sent.is_forgotten)
+	if (!receive_oldest(channel, &kept->reply, &kept->sent) ||
+		kept->sent.is_forgotten)
 	{
+		free_copy(&kept->sent);
 		mts_wire_free(&kept->reply);
 		bson_free(kept);
 		return !channel->is_broken;
@@ -326,7 +344,7 @@ find_kept(MtsExchange *exchange, MtsTicket ticket)
 {
 	MtsKept **kept = &exchange->kept;
 
-	while (*kept && (*kept)->ticket != ticket)
+	while (*kept && (*kept)->sent.ticket != ticket)
 		kept = &(*kept)->next;
 	return kept;
 }
@@ -339,6 +357,7 @@ drop(MtsExchange *exchange, MtsKept **kept)
 
 	*kept = old->next;
 	exchange->nkept--;
+	free_copy(&old->sent);
 	mts_wire_free(&old->reply);
 	bson_free(old);
 }
@@ -355,15 +374,11 @@ find_sent(const MtsExchange *exchange, MtsTicket ticket, MtsChannel **channel)
 }
 
 /*
- * mts_exchange_receive
- *		Receive the reply to a request; returns false if it is lost, and its
- *		size is 0 then.
- *
- * Waits end for interrupts and at deadlines; see wait.c.  Such an end loses
- * the channel, and the replies to all of its requests.
+ * Receive the reply to a request, and take the request; false if the reply is
+ * lost.
  */
-bool
-mts_exchange_receive(MtsExchange *exchange, MtsTicket ticket, MtsReply *reply)
+static bool
+receive(MtsExchange *exchange, MtsTicket ticket, MtsReply *reply, Sent *sent)
 {
 	MtsKept **kept = find_kept(exchange, ticket);
 	MtsChannel *channel;
@@ -372,6 +387,8 @@ mts_exchange_receive(MtsExchange *exchange, MtsTicket ticket, MtsReply *reply)
 	if (*kept)
 	{
 		mts_wire_move(reply, &(*kept)->reply);
+		*sent = (*kept)->sent;
+		(*kept)->sent.copy = NULL;
 		drop(exchange, kept);
 		return true;
 	}
@@ -380,7 +397,56 @@ mts_exchange_receive(MtsExchange *exchange, MtsTicket ticket, MtsReply *reply)
 	while (channel->sent[0].ticket != ticket)
 		if (!keep_oldest(channel))
 			return false;
-	return receive_oldest(channel, reply);
+	return receive_oldest(channel, reply, sent);
+}
+
+/*
+ * Tell whether a request is to be sent again whose reply this is, after so
+ * many tries.
+ */
+static bool
+should_send_again(const MtsExchange *exchange, const Sent *sent,
+				  const MtsReply *reply, int tries)
+{
+	bson_t document;
+
+	if (!sent->copy || !mts_exchange_is_usable(exchange, sent->channel))
+		return false;
+	mts_wire_view(reply, &document);
+	return exchange->may_send_again(exchange, &document, tries);
+}
+
+/*
+ * mts_exchange_receive
+ *		Receive the reply to a request; returns false if it is lost, and its
+ *		size is 0 then.
+ *
+ * A request that an overloaded server refuses is sent again.  Waits end for
+ * interrupts and at deadlines; see wait.c.  Such an end loses the channel, and
+ * the replies to all of its requests.
+ */
+bool
+mts_exchange_receive(MtsExchange *exchange, MtsTicket ticket, MtsReply *reply)
+{
+	static const bson_t no_fields = BSON_INITIALIZER;
+	Sent sent = {0};
+	bool ok = receive(exchange, ticket, reply, &sent);
+
+	for (int tries = 1; ok && should_send_again(exchange, &sent, reply, tries);
+		 tries++)
+	{
+		Sent again;
+
+		/* there is room then */
+		(void) settle(channel_of(exchange, sent.channel));
+		ticket = mts_exchange_send(exchange, sent.channel, sent.copy,
+								   &no_fields, sent.is_read);
+		ok = receive(exchange, ticket, reply, &again);
+		if (ok)
+			free_copy(&again);
+	}
+	free_copy(&sent);
+	return ok;
 }
 
 /*
@@ -421,8 +487,10 @@ mts_exchange_forget(MtsExchange *exchange, MtsTicket ticket)
 
 	if (*kept)
 		drop(exchange, kept);
-	if (sent)
-		sent->is_forgotten = true;
+	if (!sent)
+		return;
+	sent->is_forgotten = true;
+	free_copy(sent);
 }
 
 /* mts_exchange_forget_all: drop all replies, now or when they are received. */
@@ -506,6 +574,16 @@ write_request(MtsExchange *exchange, MtsChannel *channel,
 	return id;
 }
 
+/* Copy a request. */
+static bson_t *
+copy_of(const bson_t *command, const bson_t *fields)
+{
+	bson_t *copy = bson_copy(command);
+
+	bson_concat(copy, fields);
+	return copy;
+}
+
 /*
  * mts_exchange_send
  *		Send a command, to which the fields are appended, and wait for no
@@ -524,7 +602,9 @@ mts_exchange_send(MtsExchange *exchange, uint32_t channel,
 	if (ticket != 0)
 		found->sent[found->nsent++] =
 			(Sent){.ticket = ticket,
+				   .channel = channel,
 				   .size = command->len + fields->len,
+				   .copy = found->sheds_load ? copy_of(command, fields) : NULL,
 				   .is_read = is_read};
 	return ticket;
 }
@@ -598,6 +678,8 @@ channel_destroy(mongoc_stream_t *base)
 	MtsChannel *channel = (MtsChannel *) base;
 	MtsChannel **link = &channel->exchange->channels;
 
+	for (int i = 0; i < channel->nsent; i++)
+		free_copy(&channel->sent[i]);
 	while (*link != channel)
 		link = &(*link)->next;
 	*link = channel->next;

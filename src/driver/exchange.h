@@ -29,6 +29,10 @@ struct MtsKept;
 /* The streams of a client, and what is under way; its connection owns this. */
 typedef struct MtsExchange
 {
+	/* waits until a request may be sent again whose reply this is, after so
+	 * many tries; false if it may not; or NULL */
+	bool (*may_send_again)(const struct MtsExchange *exchange,
+						   const bson_t *reply, int tries);
 	struct MtsWait *wait;        /* when the waits of the streams end */
 	const char **problem;        /* gets why a reply was refused */
 	int32_t timeout;             /* of a read or write, in milliseconds */
@@ -48,7 +52,8 @@ extern mongoc_stream_t *mts_exchange_wrap(MtsExchange *exchange,
 
 /* for topology.c */
 extern uint32_t mts_exchange_find(MtsExchange *exchange, const char *host,
-								  uint32_t server, MtsCompressor compressor);
+								  uint32_t server, MtsCompressor compressor,
+								  bool sheds_load);
 extern bool mts_exchange_is_usable(const MtsExchange *exchange,
 								   uint32_t channel);
 extern void mts_exchange_retire(MtsExchange *exchange, uint32_t channel);

@@ -37,6 +37,11 @@
 	"A MongoDB document holds at most 16 MB. Make smaller buckets by a " \
 	"shorter \"bucket_span\" or by option \"bucket_max_points\"."
 
+#define MEMORY_HINT \
+	"MongoDB needs more memory for the query than one operation may use. " \
+	"Read a shorter range of time or fewer series, or create an index in " \
+	"the order of the query by mongo_ts_create_index()."
+
 /* Without an SQLSTATE it is ERRCODE_FDW_ERROR. */
 static const MtsServerError errors[] = {
 	/* elections and restarts, as in the specification of MongoDB's drivers */
@@ -84,6 +89,9 @@ static const MtsServerError errors[] = {
 	{279, MTS_ERROR_ENDED},   /* ClientDisconnect */
 	{11601, MTS_ERROR_ENDED}, /* Interrupted */
 
+	{MTS_CODE_OVERLOADED, MTS_ERROR_OVERLOAD, ERRCODE_INSUFFICIENT_RESOURCES,
+	 "MongoDB is overloaded, and has refused the command three times. Run the statement again later."},
+
 	/* refusals */
 	{MTS_CODE_UNAUTHORIZED, MTS_ERROR_REFUSAL, ERRCODE_INSUFFICIENT_PRIVILEGE,
 	 "The MongoDB user of the user mapping needs role \"read\" for queries, and \"readWrite\" for writes. Create a user mapping if there is none."},
@@ -112,6 +120,16 @@ static const MtsServerError errors[] = {
 	{MTS_CODE_VIEW, MTS_ERROR_REFUSAL,
 	 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
 	 "Declare a foreign table for the collection that the view reads, and write to that table."},
+	{146, MTS_ERROR_REFUSAL, /* ExceededMemoryLimit */
+	 ERRCODE_PROGRAM_LIMIT_EXCEEDED, MEMORY_HINT},
+	{292, MTS_ERROR_REFUSAL, /* QueryExceededMemoryLimitNoDiskUseAllowed */
+	 ERRCODE_PROGRAM_LIMIT_EXCEEDED, MEMORY_HINT},
+	{175, MTS_ERROR_REFUSAL, /* QueryPlanKilled */
+	 ERRCODE_T_R_SERIALIZATION_FAILURE,
+	 "The collection, or one of its indexes, has changed while it was read. Run the statement again."},
+	{MTS_CODE_NO_BUCKETS_COLLECTION, MTS_ERROR_REFUSAL,
+	 ERRCODE_T_R_SERIALIZATION_FAILURE,
+	 "MongoDB has converted the time-series collection (setFeatureCompatibilityVersion). Run the statement again."},
 	{167, MTS_ERROR_REFUSAL, /* OptionNotSupportedOnView */
 	 ERRCODE_FEATURE_NOT_SUPPORTED,
 	 "Create the view without a collation; queries compare text byte by byte."},
@@ -127,6 +145,8 @@ static const MtsServerError errors[] = {
 	{MTS_CODE_TOO_LARGE, MTS_ERROR_REFUSAL, /* BSONObjectTooLarge */
 	 ERRCODE_PROGRAM_LIMIT_EXCEEDED, TOO_LARGE_HINT},
 	{17419, MTS_ERROR_REFUSAL, /* BSONObjectTooLarge of an update's result */
+	 ERRCODE_PROGRAM_LIMIT_EXCEEDED, TOO_LARGE_HINT},
+	{17420, MTS_ERROR_REFUSAL, /* and of an upsert */
 	 ERRCODE_PROGRAM_LIMIT_EXCEEDED, TOO_LARGE_HINT},
 	{285999133, MTS_ERROR_REFUSAL, /* BSONObjectTooLarge of DocumentDB */
 	 ERRCODE_PROGRAM_LIMIT_EXCEEDED, TOO_LARGE_HINT},
@@ -152,6 +172,25 @@ mts_server_error(uint32 code)
 	return found;
 }
 
+/*
+ * mts_server_error_has_label
+ *		Tell whether a reply has one of the labels that servers give to errors.
+ */
+bool
+mts_server_error_has_label(const bson_t *reply, const char *name)
+{
+	bson_iter_t iter, label;
+
+	if (!reply || !bson_iter_init_find(&iter, reply, "errorLabels") ||
+		!BSON_ITER_HOLDS_ARRAY(&iter) || !bson_iter_recurse(&iter, &label))
+		return false;
+	while (bson_iter_next(&label))
+		if (BSON_ITER_HOLDS_UTF8(&label) &&
+			strcmp(bson_iter_utf8(&label, NULL), name) == 0)
+			return true;
+	return false;
+}
+
 /* What to do after an error of each kind, by what failed */
 static const MtsDecision decisions[][MTS_PHASE_WRITE_CONCERN + 1] = {
 	[MTS_ERROR_REFUSAL] = {MTS_GIVE_UP, MTS_GIVE_UP, MTS_GIVE_UP, MTS_GIVE_UP,
@@ -172,6 +211,8 @@ static const MtsDecision decisions[][MTS_PHASE_WRITE_CONCERN + 1] = {
 	[MTS_ERROR_NOT_PRIMARY] = {MTS_AGAIN_ON_PRIMARY, MTS_AGAIN_ON_PRIMARY,
 							   MTS_AGAIN_IF_KNOWN, MTS_AGAIN_ON_PRIMARY,
 							   MTS_AGAIN_IF_KNOWN, MTS_AGAIN_IF_KNOWN},
+	[MTS_ERROR_OVERLOAD] = {MTS_AGAIN_SLOWLY, MTS_AGAIN_SLOWLY, MTS_GIVE_UP,
+							MTS_AGAIN_SLOWLY, MTS_AGAIN_SLOWLY, MTS_GIVE_UP},
 	[MTS_ERROR_ENDED] = {MTS_GIVE_UP, MTS_UNKNOWN_OUTCOME, MTS_GIVE_UP,
 						 MTS_GIVE_UP, MTS_UNKNOWN_OUTCOME, MTS_GIVE_UP},
 	[MTS_ERROR_LOST] = {MTS_AGAIN_ON_PRIMARY, MTS_AGAIN_IF_KNOWN,

@@ -21,8 +21,11 @@ struct MtsConnection;
 #define MTS_CODE_SNAPSHOT_UNAVAILABLE 246
 #define MTS_CODE_NOT_IN_TRANSACTION 263  /* OperationNotSupportedIn.. */
 #define MTS_CODE_TOO_LARGE_FOR_CACHE 388 /* TransactionTooLargeForCache */
+#define MTS_CODE_OVERLOADED 462          /* IngressRequestRateLimitExceeded */
+#define MTS_CODE_NO_BUCKETS_COLLECTION 491 /* CommandNotSupportedOnLegacy.. */
 #define MTS_CODE_TOO_LARGE 10334
 #define MTS_CODE_DUPLICATE_KEY 11000
+#define MTS_CODE_UNKNOWN_FIELD 40415
 #define MTS_CODE_TRANSACTION_TOO_OLD 225
 #define MTS_CODE_NO_SUCH_TRANSACTION 251
 
@@ -40,6 +43,7 @@ typedef enum MtsErrorKind
 	MTS_ERROR_TOO_MUCH,    /* for a transaction, which was too large or slow */
 	MTS_ERROR_ELECTION,    /* or a restart, which ended it midway */
 	MTS_ERROR_NOT_PRIMARY, /* a secondary refuses it before it begins */
+	MTS_ERROR_OVERLOAD,    /* the server refuses any command for a while */
 	MTS_ERROR_ENDED,       /* for good, midway */
 	MTS_ERROR_LOST,        /* the connection was lost before the answer */
 	MTS_ERROR_UNSENT       /* no connection could be made */
@@ -61,6 +65,7 @@ typedef enum MtsDecision
 {
 	/* It was not done. */
 	MTS_GIVE_UP,
+	MTS_AGAIN_SLOWLY,     /* overload.c has sent it again a few times */
 	MTS_AGAIN_LATER,      /* send it again after other sessions */
 	MTS_AGAIN_PLAIN,      /* or without a transaction */
 	MTS_AGAIN_IN_PARTS,   /* or less of it in a transaction */
@@ -81,6 +86,7 @@ typedef struct MtsServerError
 } MtsServerError;
 
 extern MtsServerError mts_server_error(uint32 code);
+extern bool mts_server_error_has_label(const bson_t *reply, const char *name);
 extern MtsDecision mts_server_error_decide_code(uint32 code, MtsPhase phase);
 extern MtsDecision
 mts_server_error_decide(const struct MtsConnection *connection,
@@ -91,6 +97,13 @@ static inline bool
 mts_server_error_may_be_done(MtsDecision decision)
 {
 	return decision >= MTS_AGAIN_IF_KNOWN;
+}
+
+/* Tell whether a call that failed is not to be sent again. */
+static inline bool
+mts_server_error_is_final(MtsDecision decision)
+{
+	return decision == MTS_GIVE_UP || decision == MTS_AGAIN_SLOWLY;
 }
 
 /* Tell whether an election or a lost connection is the reason of a failure. */

@@ -12,9 +12,6 @@
 
 #include "driver/document.h"
 
-/* That of MongoDB 4.4, the first to accept a comment in each command */
-#define COMMENT_WIRE_VERSION 9
-
 /* That of MongoDB 5.0, the first to read snapshots outside of transactions */
 #define SNAPSHOT_WIRE_VERSION 13
 
@@ -44,8 +41,7 @@ mts_topology_describe(const MtsConnection *connection,
 
 	/* MongoDB has it since 4.4, in members and mongos */
 	server.is_mongodb = bson_has_field(hello, "topologyVersion");
-	server.accepts_comment =
-		mts_document_number(hello, "maxWireVersion") >= COMMENT_WIRE_VERSION;
+	server.wire_version = (int) mts_document_number(hello, "maxWireVersion");
 	server.has_sessions =
 		bson_has_field(hello, "logicalSessionTimeoutMinutes");
 	server.is_secondary = mts_document_number(hello, "secondary") != 0;
@@ -56,8 +52,7 @@ mts_topology_describe(const MtsConnection *connection,
 		mongoc_uri_get_option_as_bool(uri, MONGOC_URI_RETRYWRITES, true);
 	server.reads_snapshots =
 		server.is_mongodb && server.is_replicated &&
-		mts_document_number(hello, "maxWireVersion") >=
-			SNAPSHOT_WIRE_VERSION &&
+		server.wire_version >= SNAPSHOT_WIRE_VERSION &&
 		!has_read_level(connection, MONGOC_READ_CONCERN_LEVEL_LINEARIZABLE);
 	/* a mongos would need its routing data in the commit */
 	server.has_transactions = server.is_mongodb && server.has_sessions &&
@@ -126,11 +121,10 @@ mts_topology_connect(MtsConnection *connection, MtsServer *server,
 												NULL, error);
 	if (!connected)
 		return false;
-	server->channel =
-		mts_exchange_find(&connection->exchange,
-						  mongoc_server_description_host(connected)
-							  ->host_and_port,
-						  server->id, compressor_of(connected));
+	server->channel = mts_exchange_find(
+		&connection->exchange,
+		mongoc_server_description_host(connected)->host_and_port, server->id,
+		compressor_of(connected), mts_connection_sheds_load(server));
 	if (server->channel == 0)
 		bson_set_error(error, MONGOC_ERROR_STREAM,
 					   MONGOC_ERROR_STREAM_NOT_ESTABLISHED,

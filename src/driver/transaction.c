@@ -8,8 +8,9 @@
  * writes have such numbers, too.  The server knows only the last number of a
  * session.
  *
- * The commit can be sent right behind the commands.  The server executes all
- * of them in turn, and refuses the commit if it has refused a command.  If the
+ * The commit can be sent right behind the commands, unless the server refuses
+ * commands while it is overloaded.  The server executes all of them in turn,
+ * and refuses the commit if it has refused a command.  If the
  * connection is lost, they may still be on their way.  Before the commit is
  * sent again, a write that finds nothing then uses the number up.  After that
  * the server cannot begin the transaction any more.  If it has several
@@ -21,6 +22,7 @@
 #include "driver/command.h"
 #include "driver/document.h"
 #include "driver/orphan.h"
+#include "driver/overload.h"
 #include "driver/stream.h"
 #include "driver/topology.h"
 
@@ -83,33 +85,21 @@ mts_transaction_append(MtsTransaction *transaction, bson_t *command)
 	transaction->is_open = true;
 }
 
-/* Tell whether a reply has one of the labels that servers give to errors. */
-static bool
-has_label(const bson_t *reply, const char *name)
-{
-	bson_iter_t iter, label;
-
-	if (!reply || !bson_iter_init_find(&iter, reply, "errorLabels") ||
-		!BSON_ITER_HOLDS_ARRAY(&iter) || !bson_iter_recurse(&iter, &label))
-		return false;
-	while (bson_iter_next(&label))
-		if (BSON_ITER_HOLDS_UTF8(&label) &&
-			strcmp(bson_iter_utf8(&label, NULL), name) == 0)
-			return true;
-	return false;
-}
-
 /*
  * mts_transaction_classify
  *		Replace the code of an error that the server calls transient, so that
- *		the transaction is sent again.
+ *		the transaction is sent again; or of one that other transactions are
+ *		the reason of.
  */
 void
 mts_transaction_classify(const bson_t *reply, bson_error_t *error)
 {
+	const char *name = reply ? mts_document_string(reply, "codeName") : NULL;
+
 	if (error->domain == MONGOC_ERROR_SERVER &&
 		mts_server_error(error->code).kind == MTS_ERROR_REFUSAL &&
-		has_label(reply, "TransientTransactionError"))
+		(mts_server_error_has_label(reply, "TransientTransactionError") ||
+		 (name && strcmp(name, "TooManyOpenTransactions") == 0)))
 		error->code = MTS_CODE_NO_SUCH_TRANSACTION;
 }
 
@@ -241,7 +231,7 @@ decide(const MtsTransaction *transaction, const bson_t *reply,
 		return decision;
 	if (error->domain == MONGOC_ERROR_SERVER &&
 		bson_has_field(reply, "writeConcernError") &&
-		!has_label(reply, "TransientTransactionError"))
+		!mts_server_error_has_label(reply, "TransientTransactionError"))
 		return MTS_UNKNOWN_OUTCOME;
 	mts_transaction_classify(reply, error);
 	return decision;
@@ -304,7 +294,11 @@ mts_transaction_commit(MtsTransaction *transaction, MtsAttempt *attempt,
 		else if (error->domain == MONGOC_ERROR_WRITE_CONCERN)
 			return MTS_COMMITTED;
 		else if (error->domain == MONGOC_ERROR_SERVER)
+		{
+			/* otherwise the error has aborted it */
+			transaction->is_open = decision == MTS_AGAIN_SLOWLY;
 			return MTS_ABORTED;
+		}
 		transaction->is_open = true;
 		is_repeated = true;
 	} while (mts_server_error_asks_primary(decision) &&
@@ -395,6 +389,29 @@ await_aborts(List *transactions)
 	pfree(streams);
 }
 
+/*
+ * Receive the reply to an abort; false if there is none yet, it is lost, or an
+ * overloaded server has not aborted the transaction.
+ */
+static bool
+receive_abort(const MtsTransaction *transaction)
+{
+	MtsExchange *exchange = &transaction->connection->exchange;
+	MtsReply reply = {0};
+	bson_t document;
+	bool is_done = false;
+
+	if (!mts_exchange_await(exchange, transaction->abort) &&
+		mts_exchange_receive(exchange, transaction->abort, &reply))
+	{
+		mts_wire_view(&reply, &document);
+		is_done = !mts_overload_is(&document);
+	}
+	mts_exchange_forget(exchange, transaction->abort);
+	mts_wire_free(&reply);
+	return is_done;
+}
+
 /* End the aborts that were sent; one without an answer makes an orphan. */
 static void
 finish_aborts(List *transactions)
@@ -405,18 +422,13 @@ finish_aborts(List *transactions)
 	foreach (lc, transactions)
 	{
 		MtsTransaction *transaction = lfirst(lc);
-		MtsExchange *exchange = &transaction->connection->exchange;
-		MtsReply reply = {0};
 
 		if (transaction->abort == 0)
 			continue;
 		transaction->is_open = false;
-		if (mts_exchange_await(exchange, transaction->abort) ||
-			!mts_exchange_receive(exchange, transaction->abort, &reply))
+		if (!receive_abort(transaction))
 			mts_transaction_orphan(transaction);
-		mts_exchange_forget(exchange, transaction->abort);
 		transaction->abort = 0;
-		mts_wire_free(&reply);
 	}
 }
 

@@ -14,9 +14,11 @@
 #include "access/xact.h"
 #include "bson/bson.h"
 #include "miscadmin.h"
+#include "storage/latch.h"
 #include "storage/procsignal.h"
 #include "tcop/tcopprot.h"
 #include "utils/timeout.h"
+#include "utils/wait_event.h"
 
 #include "compat.h"
 
@@ -217,4 +219,17 @@ mts_wait_slice(int64 expiry)
 	int64 left = expiry - bson_get_monotonic_time();
 
 	return left <= 0 ? 0 : (int32) Min(left / 1000 + 1, SLICE_MSECS);
+}
+
+/*
+ * mts_wait_nap
+ *		Sleep for some milliseconds, or until an interrupt, which stays
+ *		pending.
+ */
+void
+mts_wait_nap(long msecs)
+{
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+					 msecs, PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
 }

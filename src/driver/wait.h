@@ -44,5 +44,6 @@ extern bool mts_wait_unlimit(MtsWait *wait);
 extern bool mts_wait_is_over(MtsWait *wait);
 extern int64 mts_wait_expiry(int32 timeout_msecs);
 extern int32 mts_wait_slice(int64 expiry);
+extern void mts_wait_nap(long msecs);
 
 #endif /* MTS_WAIT_H */

@@ -165,10 +165,11 @@ collect(Samples *samples, bson_t *stages, int limit, size_t most)
 	const bson_t *doc;
 
 	mts_template_push(stages, "{$limit: %d}", limit);
-	cursor = mts_cursor_aggregate(samples->import->connection,
-								  samples->import->stmt->remote_schema,
-								  samples->import->collection->name, stages,
-								  Min(limit, FETCH_SIZE), NULL, InvalidOid);
+	cursor = mts_cursor_find(samples->import->connection,
+							 samples->import->stmt->remote_schema,
+							 samples->import->collection->name,
+							 &(MtsFind){.stages = stages,
+										.fetch_size = Min(limit, FETCH_SIZE)});
 	while (limit-- > 0 && samples->bytes < most &&
 		   (doc = mts_cursor_next(cursor)) != NULL)
 	{
@@ -358,7 +359,7 @@ is_larger(const MtsImport *import, int n)
 	return !import->collection->is_view && !import->collection->time &&
 		   mts_command_try_count(import->connection,
 								 import->stmt->remote_schema,
-								 import->collection->name, &count) &&
+								 import->collection->name, false, &count) &&
 		   count > n;
 }
 

@@ -105,7 +105,7 @@ count_all(Population *population, const MtsTable *table, Oid userid,
 		population->counts[i] =
 			mts_command_count(mts_connection_get(table->serverid, userid),
 							  table->database, collections->items[i].name,
-							  filter, table->relid);
+							  filter, mts_native_is_raw(table), table->relid);
 		population->sum += population->counts[i];
 	}
 }
@@ -142,11 +142,11 @@ estimate_matches(const Population *population, const MtsTable *table,
 		mts_template_push(stages, "{$sample: {size: %i}}", size);
 		mts_template_push(stages, "{$match: %o}", table->filter);
 		mts_template_push(stages, "{$group: {_id: null, n: {$sum: 1}}}");
-		cursor =
-			mts_cursor_aggregate(mts_connection_get(table->serverid, userid),
+		cursor = mts_cursor_find(mts_connection_get(table->serverid, userid),
 								 table->database, collections->items[i].name,
-								 stages, table->fetch_size, NULL,
-								 table->relid);
+								 &(MtsFind){.stages = stages,
+											.fetch_size = table->fetch_size,
+											.relid = table->relid});
 		counted = mts_cursor_next(cursor);
 		if (counted)
 			matches += population->counts[i] / size *

@@ -26,6 +26,7 @@
 #include "driver/connection.h"
 #include "table/collections.h"
 #include "table/known.h"
+#include "table/native.h"
 
 /* Assumptions where nothing is known */
 #define DEFAULT_DOCUMENTS 1000
@@ -95,7 +96,8 @@ try_count(const MtsTable *table, Oid userid, MtsConnection *connection,
 		double documents;
 
 		if (!mts_command_try_count(connection, table->database,
-								   all->items[n].name, &documents))
+								   all->items[n].name,
+								   mts_native_is_raw(table), &documents))
 			return false;
 		sum += documents;
 	}
@@ -114,8 +116,13 @@ static const MtsKnown *
 count_documents(const MtsTable *table, Oid userid)
 {
 	bool is_silent = mts_known_server_is_silent(table->serverid, userid);
-	MtsKnown *known = mts_known_collection(table->serverid, userid,
-										   table->database, table->collection);
+	/* those of buckets, unlike those of points, are at a name with a $, which
+	 * no collection has */
+	MtsKnown *known =
+		mts_known_collection(table->serverid, userid, table->database,
+							 mts_native_is_raw(table)
+								 ? psprintf("%s$", table->collection)
+								 : table->collection);
 	MtsConnection *connection;
 
 	if (!mts_known_is_recent(known->counted) && !is_silent)

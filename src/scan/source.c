@@ -20,6 +20,7 @@
 #include "driver/document.h"
 #include "driver/xact.h"
 #include "scan/part_reader.h"
+#include "table/native.h"
 
 /* The first batch has about as many bytes, and at least as many buckets. */
 #define FIRST_BYTES (2.0 * 1024 * 1024)
@@ -429,6 +430,8 @@ complete_find(const MtsBucketSource *source, MtsFind *find)
 	find->round_trips = &source->counters->round_trips;
 	find->snapshot = source->snapshot;
 	find->in_xact = source->in_xact;
+	find->raw_data = mts_native_is_raw(source->table);
+	find->other_buckets = source->table->other_buckets;
 	find->relid = source->table->relid;
 }
 
@@ -449,16 +452,20 @@ mts_source_cursor(const MtsBucketSource *source, const char *collection,
 
 /*
  * mts_source_aggregate
- *		Make a cursor over the results of an array of stages.
+ *		Make a cursor over the results of an array of stages, for the latest
+ *		buckets.
  */
 MtsCursor *
 mts_source_aggregate(const MtsBucketSource *source, const char *collection,
 					 const bson_t *stages, int fetch_size)
 {
-	return mts_cursor_aggregate(connection_of(source), source->table->database,
-								collection, stages, fetch_size,
-								&source->counters->round_trips,
-								source->table->relid);
+	MtsFind find = {.stages = stages, .fetch_size = fetch_size};
+
+	complete_find(source, &find);
+	find.snapshot = NULL;
+	find.in_xact = false;
+	return mts_cursor_find(connection_of(source), source->table->database,
+						   collection, &find);
 }
 
 /*
@@ -473,7 +480,7 @@ mts_source_try_explain(const MtsBucketSource *source, const MtsFind *find,
 {
 	MtsFind ours = *find;
 
-	ours.relid = source->table->relid;
+	complete_find(source, &ours);
 	return mts_cursor_try_explain(connection_of(source),
 								  source->table->database, collection, &ours,
 								  reply);

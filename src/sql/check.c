@@ -1174,9 +1174,11 @@ look_up(Check *check, const char *collection)
 
 	if (!stages || mts_count_refuses(check->table->filter))
 		return false;
-	cursor = mts_cursor_aggregate(check->connection, check->table->database,
-								  collection, stages, check->table->fetch_size,
-								  NULL, check->table->relid);
+	cursor =
+		mts_cursor_find(check->connection, check->table->database, collection,
+						&(MtsFind){.stages = stages,
+								   .fetch_size = check->table->fetch_size,
+								   .relid = check->table->relid});
 	while ((document = mts_cursor_next(cursor)) != NULL)
 	{
 		documents += mts_document_number(document, "n");
@@ -1308,7 +1310,7 @@ read_collection(Check *check, const char *name, double size,
 	mts_scan_set_filter(scan, check->table->filter ? check->table->filter
 												   : mts_document_new());
 	if (!mts_command_try_count(check->connection, check->table->database, name,
-							   &count) ||
+							   false, &count) ||
 		count > size)
 		mts_source_begin_sample(scan->source, (int64) size, false);
 	while (scan->counters->bytes < MAX_BYTES)

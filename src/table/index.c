@@ -416,7 +416,7 @@ serves(const bson_t *there, const bson_t *index)
 	return has_same_keys(there, index,
 						 !mts_document_number(there, "unique")) &&
 		   holds_as_much(there, index) &&
-		   !bson_has_field(there, "collation") &&
+		   !mts_document_has_collation(there, "collation") &&
 		   !mts_document_number(there, "hidden") &&
 		   (mts_document_number(there, "unique") ||
 			!mts_document_number(index, "unique"));
@@ -534,7 +534,7 @@ mts_index_list(MtsConnection *connection, const char *database,
 			strcmp(name_of(&index), "_id_") == 0 ||
 			(result[*n].nfields > 0 && mts_document_number(&index, "unique") &&
 			 holds_as_much(&index, whole) &&
-			 !bson_has_field(&index, "collation") &&
+			 !mts_document_has_collation(&index, "collation") &&
 			 is_ready(connection, database, collection, &index));
 		*n += result[*n].nfields > 0;
 	}

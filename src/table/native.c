@@ -3,20 +3,26 @@
  *		Read native time-series collections by their buckets.
  *
  * A native collection NAME is a view, which has a document for each point.
- * Its buckets are the documents of system.buckets.NAME.  A table declares the
- * points as the view shows them, with a document for each.  To read them, it
- * is rewritten to the layout of the buckets, unless something about it or the
- * rights of the user require the view.  Rows are always written to the view.
+ * Its buckets are read in one of two ways: since MongoDB 8.2, by commands on
+ * NAME with rawData; otherwise as the documents of system.buckets.NAME, which
+ * MongoDB 9.0 refuses.  A table declares the points as the view shows them,
+ * with a document for each.  To read them, it is rewritten to the layout of
+ * the buckets, unless something about it or the rights of the user require the
+ * view.  Rows are always written to the view.
  *
  * The server is asked whether a collection is native, and how long its buckets
  * may be, for each plan and for each execution of a plan, since collections
- * are dropped, and their buckets can be made longer.  A plan holds the answer
- * from which it was made, which serves its first execution in the same
- * statement, too.  An ordinary collection is remembered for the session: to
- * read it as it is declared is always right.
+ * are dropped, and their buckets can be made longer.  The question is a read
+ * of the buckets, too, so it also finds the way to read them, whatever the
+ * server has become meanwhile.  If a cursor is refused nevertheless, it opens
+ * in the other way.  A plan holds the answer from which it was
+ * made, which serves its first execution in the same statement, too.  An
+ * ordinary collection is remembered for the session: to read it as it is
+ * declared is always right.
  */
 #include "table/native.h"
 
+#include "access/parallel.h"
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "nodes/value.h"
@@ -32,6 +38,8 @@
 
 #define BUCKETS "system.buckets."
 
+#define NO_ANSWER "MongoDB did not answer"
+
 /*
  * The seconds of 2000 and of 2038.  Where all _ids lie between them, no _id is
  * taken to have wrapped around, which dates before 1970 and after 2106 do.
@@ -39,8 +47,11 @@
 #define FIRST_SECOND "386d4380"
 #define END_SECOND "80000000"
 
-/* The version of the wire protocol of MongoDB 7.0, which changes points */
+/* The version of the wire protocol of MongoDB 7.0, which removes points */
 #define WIRE_VERSION_7_0 21
+
+/* That of MongoDB 8.2, which reads buckets by rawData */
+#define WIRE_VERSION_8_2 27
 
 /* The plans of the statement that have not been executed, by serial */
 static int planned[64];
@@ -119,72 +130,69 @@ describe(const bson_t *options)
 }
 
 /*
- * Ask what a collection is; NULL unless it is a native one with buckets of its
- * own.  *is_ordinary tells whether the collection exists and is not native.
+ * Ask what a collection is; NULL unless it is a native one.  *is_ordinary
+ * tells whether the collection exists and is not native.  *problem is the
+ * reason if the server does not tell.
  */
 static MtsNative *
-ask_collection(const Question *question, bool *is_ordinary)
+ask_collection(const Question *question, bool *is_ordinary,
+			   const char **problem)
 {
-	const char *name = mts_document_utf8(question->table->collection);
-	const char *buckets = psprintf(BUCKETS "%s", name);
-	bson_iter_t iter, batch, member;
+	const char *name = question->table->collection;
 	MtsNative *native = NULL;
-	bool has_buckets = false;
+	bson_iter_t iter, batch, series;
 	const bson_t *reply;
+	bson_t doc, options;
 	uint32 code;
 
 	reply = ask(question,
-				mts_document_make("{listCollections: 1, "
-								  "filter: {name: {$in: [%s, %s]}}}",
-								  name, buckets),
+				mts_document_make("{listCollections: 1, filter: {name: %s}}",
+								  mts_document_utf8(name)),
 				MTS_FROM_PRIMARY, &code);
+	*problem = reply ? NULL
+			   : code == 0
+				   ? NO_ANSWER
+				   : psprintf("MongoDB refuses to describe \"%s\"", name);
 	*is_ordinary = false;
 	if (!reply || !bson_iter_init(&iter, reply) ||
-		!bson_iter_find_descendant(&iter, "cursor.firstBatch", &batch) ||
-		!bson_iter_recurse(&batch, &member))
+		!bson_iter_find_descendant(&iter, "cursor.firstBatch.0", &batch) ||
+		!mts_document_view(&batch, &doc))
 		return NULL;
-	while (bson_iter_next(&member))
+	if (!bson_iter_init(&iter, &doc) ||
+		!bson_iter_find_descendant(&iter, "options.timeseries", &series) ||
+		!mts_document_view(&series, &options))
+		*is_ordinary = true;
+	else
 	{
-		bson_t doc, options;
-		bson_iter_t series;
-		const char *found;
-
-		if (!mts_document_view(&member, &doc))
-			continue;
-		found = mts_document_string(&doc, "name");
-		if (found && strcmp(found, buckets) == 0)
-			has_buckets = true;
-		else if (bson_iter_init(&iter, &doc) &&
-				 bson_iter_find_descendant(&iter, "options.timeseries",
-										   &series) &&
-				 mts_document_view(&series, &options))
-		{
-			native = describe(&options);
-			native->has_collation =
-				bson_iter_init(&iter, &doc) &&
-				bson_iter_find_descendant(&iter, "options.collation", &series);
-		}
-		else
-			*is_ordinary = true;
+		native = describe(&options);
+		native->has_collation =
+			mts_document_has_collation(&doc, "options.collation");
 	}
-	return has_buckets ? native : NULL;
+	return native;
+}
+
+/* Return the collection that commands name to read buckets. */
+static char *
+buckets_of(const MtsTable *table, bool is_raw)
+{
+	return psprintf("%s%s", is_raw ? "" : BUCKETS, table->collection);
 }
 
 /*
  * Look for a bucket whose _id may have wrapped around, which sets
- * ids_are_ordered.  Returns why the buckets cannot be read, or NULL.
+ * ids_are_ordered.  Returns why the buckets cannot be read in this way, or
+ * NULL; *code is that of a refusal, otherwise 0.
  */
 static const char *
-probe_buckets(const Question *question, MtsNative *native)
+try_buckets(const Question *question, MtsNative *native, uint32 *code)
 {
-	char *buckets =
-		psprintf(BUCKETS "%s", mts_document_utf8(question->table->collection));
+	char *name = buckets_of(question->table, native->is_raw);
+	const char *buckets = mts_document_utf8(name);
 	bson_t *command = mts_document_new();
 	bson_value_t first = {.value_type = BSON_TYPE_OID};
 	bson_value_t end = first;
 	bson_iter_t iter, batch, member;
 	const bson_t *reply;
-	uint32 code;
 
 	bson_oid_init_from_string(&first.value.v_oid,
 							  FIRST_SECOND "0000000000000000");
@@ -197,18 +205,50 @@ probe_buckets(const Question *question, MtsNative *native)
 		"{$unionWith: {coll: %s, pipeline: [{$match: {_id: {$lt: %v}}}, "
 		"{$limit: 1}, {$project: {_id: 1}}]}}], cursor: {}}",
 		buckets, &end, buckets, &first);
-	reply = ask(question, command, MTS_FROM_PREFERRED, &code);
+	if (native->is_raw)
+		bson_append_bool(command, "rawData", -1, true);
+	reply = ask(question, command, MTS_FROM_PREFERRED, code);
 	if (!reply)
-		return code == MTS_CODE_UNAUTHORIZED
-				   ? psprintf("no privilege to read \"%s\"", buckets)
-			   : code != 0
-				   ? psprintf("MongoDB refuses to read \"%s\"", buckets)
-				   : "MongoDB did not answer";
+		return *code == 0
+				   ? NO_ANSWER
+				   : psprintf(*code == MTS_CODE_UNAUTHORIZED
+								  ? "no privilege to read \"%s\"%s"
+								  : "MongoDB refuses to read \"%s\"%s",
+							  name, native->is_raw ? " by rawData" : "");
 	native->ids_are_ordered =
 		bson_iter_init(&iter, reply) &&
 		bson_iter_find_descendant(&iter, "cursor.firstBatch", &batch) &&
 		bson_iter_recurse(&batch, &member) && !bson_iter_next(&member);
 	return NULL;
+}
+
+/*
+ * Find the way to read the buckets.  Returns why they cannot be read, or NULL.
+ *
+ * Members of a replica set can have different versions while it is upgraded,
+ * and a user can have the privilege of one way only.
+ */
+static const char *
+probe_buckets(const Question *question, MtsNative *native)
+{
+	uint32 code, other;
+	const char *problem, *also;
+
+	native->is_raw =
+		mts_connection_get(question->table->serverid, question->userid)
+			->wire_version >= WIRE_VERSION_8_2;
+	problem = try_buckets(question, native, &code);
+	if (code != MTS_CODE_NO_BUCKETS_COLLECTION &&
+		!(native->is_raw &&
+		  (code == MTS_CODE_UNAUTHORIZED || code == MTS_CODE_UNKNOWN_FIELD)))
+		return problem;
+	native->is_raw = !native->is_raw;
+	also = try_buckets(question, native, &other);
+	/* the server may not have the first way at all */
+	return !also || (code == MTS_CODE_UNKNOWN_FIELD &&
+					 other != MTS_CODE_NO_BUCKETS_COLLECTION)
+			   ? also
+			   : problem;
 }
 
 /* ---- The layout of the buckets ------------------------------------------ */
@@ -335,7 +375,8 @@ rewrite(const MtsTable *points, const MtsNative *native)
 	layout->containers = palloc(layout->ncolumns * sizeof(MtsContainer));
 
 	table->native = native;
-	table->collection = psprintf(BUCKETS "%s", table->collection);
+	table->collection = buckets_of(points, native->is_raw);
+	table->other_buckets = buckets_of(points, !native->is_raw);
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (!table->attributes[i].dropped)
 			rewrite_column(&layout->columns[i],
@@ -375,24 +416,28 @@ find_known(const MtsTable *table, Oid userid, bool *is_silent)
 
 /*
  * Ask the server about the collection of a declared table.  NULL if its
- * buckets cannot be read, with the reason in *problem if it is native.
+ * buckets are not read, with the reason in *problem if it may be native.
  */
 static MtsNative *
 find_native(const MtsTable *table, Oid userid, bool is_optional,
 			const char **problem)
 {
 	Question question = {table, userid, is_optional};
-	MtsKnown *known;
-	MtsNative *native;
 	bool is_silent;
+	MtsKnown *known = find_known(table, userid, &is_silent);
+	MtsNative *native;
 
 	*problem = NULL;
-	if (!table->native_buckets)
+	if (!known)
 		return NULL;
-	known = find_known(table, userid, &is_silent);
-	if (!known || (is_optional && is_silent))
+	if (!table->native_buckets || (is_optional && is_silent))
+	{
+		*problem = table->native_buckets
+					   ? NO_ANSWER
+					   : "option \"native_buckets\" is \"off\"";
 		return NULL;
-	native = ask_collection(&question, &known->is_ordinary);
+	}
+	native = ask_collection(&question, &known->is_ordinary, problem);
 	if (!native)
 		return NULL;
 	*problem = find_problem(table, native);
@@ -401,21 +446,27 @@ find_native(const MtsTable *table, Oid userid, bool is_optional,
 	return *problem ? NULL : native;
 }
 
+/* Return a table as it is declared, and why its buckets are not read. */
+static const MtsTable *
+by_view(const MtsTable *table, const char *problem)
+{
+	MtsTable *copy;
+
+	if (!problem)
+		return table;
+	copy = mts_table_copy(table);
+	copy->native_problem = problem;
+	return copy;
+}
+
 static const MtsTable *
 open_table(Relation relation, Oid userid, bool is_optional)
 {
 	const MtsTable *table = mts_table_open(relation);
 	const char *problem;
 	MtsNative *native = find_native(table, userid, is_optional, &problem);
-	MtsTable *by_view;
 
-	if (native)
-		return rewrite(table, native);
-	if (!problem)
-		return table;
-	by_view = mts_table_copy(table);
-	by_view->native_problem = problem;
-	return by_view;
+	return native ? rewrite(table, native) : by_view(table, problem);
 }
 
 /*
@@ -424,7 +475,7 @@ open_table(Relation relation, Oid userid, bool is_optional)
  *		native.
  *
  * Otherwise the table is as it is declared, and has the reason in
- * native_problem if the collection is native.
+ * native_problem if the collection is native, or may be.
  */
 const MtsTable *
 mts_native_open(Relation relation, Oid userid)
@@ -455,18 +506,21 @@ mts_native_describe(const MtsTable *table, Oid userid)
 	Question question = {table, userid, false};
 	bool is_silent;
 	MtsKnown *known = find_known(table, userid, &is_silent);
+	const char *problem;
 
-	return known ? ask_collection(&question, &known->is_ordinary) : NULL;
+	return known ? ask_collection(&question, &known->is_ordinary, &problem)
+				 : NULL;
 }
 
 /* ---- Plans -------------------------------------------------------------- */
 
 /*
  * mts_native_to_plan
- *		Return what a plan must know of the buckets that it reads; NIL if it
- *		reads documents as the table declares them.
+ *		Return what a plan must know of a collection that is or may be native;
+ *		NIL for others.
  *
- * It is a list of the members of MtsNative.
+ * It is a list of a serial number, and of the members of MtsNative or the
+ * reason why buckets are not read.
  */
 List *
 mts_native_to_plan(const MtsTable *table)
@@ -474,42 +528,53 @@ mts_native_to_plan(const MtsTable *table)
 	const MtsNative *native = table->native;
 	TimestampTz statement = GetCurrentStatementStartTimestamp();
 
-	if (!native)
+	if (!native && !table->native_problem)
 		return NIL;
 	if (planning_statement != statement)
 		memset(planned, 0, sizeof(planned));
 	planning_statement = statement;
 	last_serial = last_serial % PG_INT32_MAX + 1;
 	planned[last_serial % lengthof(planned)] = last_serial;
+	if (!native)
+		return list_make2(makeInteger(last_serial),
+						  makeString(pstrdup(table->native_problem)));
 	return list_make5(makeInteger(last_serial),
 					  makeString(pstrdup(native->time)),
 					  makeString(pstrdup(native->meta)),
 					  makeInteger((int) native->reach),
-					  list_make2(makeBoolean(native->ids_are_ordered),
-								 makeBoolean(native->has_collation)));
+					  list_make3(makeBoolean(native->ids_are_ordered),
+								 makeBoolean(native->has_collation),
+								 makeBoolean(native->is_raw)));
 }
 
+/* Read the members from a plan; NULL if it reads no buckets. */
 static MtsNative *
 from_plan(List *plan)
 {
-	MtsNative *native = palloc(sizeof(MtsNative));
+	MtsNative *native;
+	List *flags;
 
-	native->serial = intVal(linitial(plan));
+	if (list_length(plan) == 2)
+		return NULL;
+	native = palloc(sizeof(MtsNative));
 	native->time = strVal(lsecond(plan));
 	native->meta = strVal(lthird(plan));
 	native->reach = intVal(lfourth(plan));
-	native->ids_are_ordered = boolVal(linitial(list_nth(plan, 4)));
-	native->has_collation = boolVal(lsecond(list_nth(plan, 4)));
+	flags = list_nth(plan, 4);
+	native->ids_are_ordered = boolVal(linitial(flags));
+	native->has_collation = boolVal(lsecond(flags));
+	native->is_raw = boolVal(lthird(flags));
 	return native;
 }
 
 /* Tell whether a plan was made for this execution. */
 static bool
-is_first_execution(const MtsNative *native)
+is_first_execution(List *plan)
 {
-	int *entry = &planned[native->serial % lengthof(planned)];
+	int serial = intVal(linitial(plan));
+	int *entry = &planned[serial % lengthof(planned)];
 
-	if (*entry != native->serial ||
+	if (*entry != serial ||
 		planning_statement != GetCurrentStatementStartTimestamp())
 		return false;
 	*entry = 0;
@@ -517,79 +582,101 @@ is_first_execution(const MtsNative *native)
 }
 
 /*
+ * Describe the collection whose buckets a plan reads anew.
+ *
+ * An error if they cannot be read any more, unless the plan is only explained.
+ */
+static MtsNative *
+describe_again(const MtsTable *table, Oid userid, MtsNative *native,
+			   bool is_executed)
+{
+	const char *problem;
+	MtsNative *now = find_native(table, userid, !is_executed, &problem);
+
+	if (now && strcmp(now->time, native->time) == 0 &&
+		strcmp(now->meta, native->meta) == 0 &&
+		now->has_collation == native->has_collation)
+		return now;
+	if (!is_executed)
+		return native;
+	/* those of other sessions find out by themselves */
+	ResetPlanCache();
+	ereport(ERROR,
+			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+			 errmsg("the plan reads buckets of MongoDB collection "
+					"\"%s.%s\", which has changed",
+					table->database, table->collection),
+			 errdetail(
+				 "%s",
+				 problem
+					 ? psprintf("Now the view is read: %s.", problem)
+					 : "It is not the same time-series collection any more."),
+			 errhint("Run the statement again.")));
+	return NULL;
+}
+
+/*
  * mts_native_open_planned
  *		Open a table to execute a plan, or only to explain it.
  *
- * An error if buckets cannot be read any more that the plan is to read.
+ * An error if buckets cannot be read any more that the plan is to read.  If
+ * they can be read now, and could not when the plan was made, the next
+ * execution has another plan.
  */
 const MtsTable *
 mts_native_open_planned(Relation relation, Oid userid, List *plan,
 						bool is_executed)
 {
 	const MtsTable *table = mts_table_open(relation);
-	const char *problem;
 	MtsNative *native;
+	bool is_first;
+	const char *problem;
 
 	if (plan == NIL)
 		return table;
+	is_first = is_first_execution(plan);
 	native = from_plan(plan);
-	if (!is_first_execution(native))
-	{
-		MtsNative *now = find_native(table, userid, !is_executed, &problem);
-		bool is_same = now && strcmp(now->time, native->time) == 0 &&
-					   strcmp(now->meta, native->meta) == 0 &&
-					   now->has_collation == native->has_collation;
-
-		if (is_same)
-			native = now;
-		else if (is_executed)
-		{
-			/* those of other sessions find out by themselves */
-			ResetPlanCache();
-			ereport(
-				ERROR,
-				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-				 errmsg("the plan reads buckets of MongoDB collection "
-						"\"%s.%s\", which has changed",
-						table->database, table->collection),
-				 errdetail(
-					 "%s",
-					 problem
-						 ? psprintf("Now the view is read: %s.", problem)
-						 : "It is not the same time-series collection any more."),
-				 errhint("Run the statement again.")));
-		}
-	}
-	return rewrite(table, native);
+	if (native)
+		return rewrite(table, is_first ? native
+									   : describe_again(table, userid, native,
+														is_executed));
+	if (!is_first && is_executed && !IsParallelWorker() &&
+		find_native(table, userid, true, &problem))
+		ResetPlanCache();
+	return by_view(table, strVal(lsecond(plan)));
 }
 
 /* ---- Changes ------------------------------------------------------------ */
 
 /*
  * mts_native_check_change
- *		Raise an error if UPDATE or DELETE would change a native collection of
- *		a server that cannot change single points.
+ *		Raise an error if UPDATE or DELETE would change a native collection:
+ *		MongoDB updates no points, and removes single ones only since 7.0.
  */
 void
-mts_native_check_change(const MtsTable *table, Oid userid)
+mts_native_check_change(const MtsTable *table, Oid userid, bool is_update)
 {
-	Question question = {table, userid, false};
-	const bson_t *hello;
-	uint32 code;
+	bool removes_points;
 
 	if (!mts_native_describe(table, userid))
 		return;
-	hello = ask(&question, mts_document_make("{hello: 1}"), MTS_FROM_PRIMARY,
-				&code);
-	if (!hello ||
-		mts_document_number(hello, "maxWireVersion") >= WIRE_VERSION_7_0)
+	removes_points =
+		mts_connection_get(table->serverid, userid)->wire_version >=
+		WIRE_VERSION_7_0;
+	if (removes_points && !is_update)
 		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("cannot change points of MongoDB collection \"%s.%s\"",
-					table->database, table->collection),
-			 errdetail("It is a time-series collection, whose points MongoDB "
-					   "changes only since version 7.0."),
-			 errhint("Remove whole series by their metaField in MongoDB, or "
-					 "let expireAfterSeconds remove old points.")));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		 errmsg("cannot change points of MongoDB collection \"%s.%s\"",
+				table->database, table->collection),
+		 errdetail("It is a time-series collection. MongoDB updates only the "
+				   "metaField of its points%s.",
+				   removes_points ? ""
+								  : ", and removes single points only since "
+									"version 7.0"),
+		 removes_points
+			 ? errhint("Delete the points, and insert them anew.")
+			 : errhint("Remove whole series by their metaField in MongoDB, or "
+					   "let expireAfterSeconds remove old points.")));
 }

@@ -48,6 +48,8 @@ typedef struct MtsTable
 	const bson_t *filter;           /* option filter, or NULL */
 	bool native_buckets;            /* option native_buckets is auto */
 	const struct MtsNative *native; /* whose buckets it reads, or NULL */
+	const char *other_buckets;  /* the collection that reads its buckets in the
+								* other way, or NULL; see native.c */
 	const char *native_problem; /* why it reads a time-series collection by its
 								 * view, or NULL */
 	MtsLayout layout;

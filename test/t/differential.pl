@@ -287,7 +287,7 @@ sub check_native
 	my ($layout) = @_;
 	my $collection = $layout->{of} // $layout->{name};
 	my $share = fetch(<<"END");
-		SELECT round(avg((plan ~ 'system.buckets.$collection')::int), 2)
+		SELECT round(avg((plan ~ 'Native Buckets: read ')::int), 2)
 		FROM outcome WHERE layout = '$layout->{name}'
 			AND plan ~ 'MongoDB Query: db';
 END

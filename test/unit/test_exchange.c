@@ -4,7 +4,8 @@
  *		are asked for, and that libmongoc gets none of ours.
  *
  * A server in memory answers requests by a document that has their number.  It
- * can lie: answer twice, out of order, with another id, or in part.
+ * can lie: answer twice, out of order, with another id, or in part.  It can be
+ * overloaded, and refuse requests.
  */
 #include "tap.h"
 
@@ -31,12 +32,17 @@ typedef struct Server
 	uint32_t ids[64]; /* of the requests */
 	int nrequests, nanswers;
 	int nunanswered; /* requests that expect no reply */
+	int nrefused;    /* requests that it refuses at once */
+	bool is_prompt;  /* it answers the others at once */
 	bool is_shut;
 	bool would_block;
 } Server;
 
 static MtsExchange exchange;
 static const char *problem;
+
+/* The number in the answer to a request that is refused */
+#define REFUSED 99
 
 /* Append the answer with this number to the request with this id. */
 static void
@@ -91,6 +97,10 @@ server_writev(mongoc_stream_t *base, mongoc_iovec_t *iov, size_t iovcnt,
 		server->nunanswered++;
 	else
 		server->ids[server->nrequests++] = BSON_UINT32_FROM_LE(header.id);
+	if (server->nrefused > 0 && server->nrefused--)
+		answer(server, BSON_UINT32_FROM_LE(header.id), REFUSED);
+	else if (server->is_prompt)
+		answer_all(server);
 	return (ssize_t) size;
 }
 
@@ -135,6 +145,16 @@ mts_stream_shut(mongoc_stream_t *root)
 	((Server *) root)->is_shut = true;
 }
 
+/* Send a request again twice at most if it was refused. */
+static bool
+may_send_again(const MtsExchange *exchange, const bson_t *reply, int tries)
+{
+	bson_iter_t n;
+
+	return tries <= 2 && bson_iter_init_find(&n, reply, "n") &&
+		   bson_iter_as_int64(&n) == REFUSED;
+}
+
 /* Begin an exchange with a server; returns what libmongoc has. */
 static mongoc_stream_t *
 begin(Server **server, uint32_t *channel)
@@ -142,7 +162,9 @@ begin(Server **server, uint32_t *channel)
 	mongoc_stream_t *stream;
 
 	problem = NULL;
-	exchange = (MtsExchange){.problem = &problem, .timeout = 1000};
+	exchange = (MtsExchange){.may_send_again = may_send_again,
+							 .problem = &problem,
+							 .timeout = 1000};
 	*server = calloc(1, sizeof(Server));
 	(*server)->base.writev = server_writev;
 	(*server)->base.readv = server_readv;
@@ -151,7 +173,7 @@ begin(Server **server, uint32_t *channel)
 	(*server)->base.should_retry = server_should_retry;
 	stream = mts_exchange_wrap(&exchange, &(*server)->base, &(*server)->base,
 							   HOST, false);
-	*channel = mts_exchange_find(&exchange, HOST, 7, 0);
+	*channel = mts_exchange_find(&exchange, HOST, 7, 0, true);
 	return stream;
 }
 
@@ -329,7 +351,8 @@ lie(const char *name, const char *expected, void (*tell)(Server *server))
 	ok(is_lost && server->is_shut, "%s: the stream is closed", name);
 	is_text(problem ? problem : "none", expected, name);
 	ok(!mts_exchange_is_usable(&exchange, channel) &&
-		   mts_exchange_find(&exchange, HOST, 7, 0) == 0 && ask(channel) == 0,
+		   mts_exchange_find(&exchange, HOST, 7, 0, true) == 0 &&
+		   ask(channel) == 0,
 	   "%s: nothing more is sent", name);
 	ok(mts_exchange_break_retired(&exchange, &id) && id == 7 &&
 		   !mts_exchange_break_retired(&exchange, &id),
@@ -475,6 +498,46 @@ test_retire(void)
 	end(stream);
 }
 
+/* A request that is refused is sent again, whatever is under way beside it. */
+static void
+test_overload(void)
+{
+	Server *server;
+	uint32_t channel;
+	mongoc_stream_t *stream = begin(&server, &channel);
+	MtsTicket first, second;
+
+	server->is_prompt = true;
+	server->nrefused = 2;
+	first = ask(channel);
+	ok(receive(first) == 2 && server->nrequests == 3,
+	   "a request that is refused twice is answered");
+	server->nrefused = 3;
+	first = ask(channel);
+	ok(receive(first) == REFUSED && server->nrequests == 6,
+	   "the third refusal is the answer");
+	server->nrefused = 1;
+	first = ask(channel);
+	second = ask(channel);
+	ok(receive(second) == 7 && receive(first) == 8,
+	   "one before another one that was answered");
+	server->nrefused = 1;
+	first = ask(channel);
+	second = ask(channel);
+	ok(receive(first) == 11 && receive(second) == 10,
+	   "one whose reply is asked for first");
+	server->nrefused = 1;
+	mts_exchange_forget(&exchange, ask(channel));
+	first = ask(channel);
+	ok(receive(first) == 13 && server->nrequests == 14,
+	   "one that was forgotten is not sent again");
+	server->nrefused = 1;
+	first = ask(channel);
+	mts_exchange_retire(&exchange, channel);
+	ok(receive(first) == REFUSED, "nor one of a server that is retired");
+	end(stream);
+}
+
 int
 main(void)
 {
@@ -483,6 +546,7 @@ main(void)
 	test_room();
 	test_await();
 	test_retire();
+	test_overload();
 	lie("an answer twice", "it answers another request", tell_twice);
 	lie("the last answer twice", "it answers another request",
 		tell_last_twice);

@@ -19,7 +19,7 @@ use POSIX ();
 use Socket qw(IPPROTO_TCP TCP_NODELAY);
 
 our @EXPORT = (qw(fake_start fake_uri fake_commands fake_reply fake_find
-  fake_error fake_request fake_cursor), @MongoTS::Wire::EXPORT);
+  fake_error fake_overload fake_indexes fake_request fake_cursor), @MongoTS::Wire::EXPORT);
 
 use constant {
 	OP_REPLY => 1,
@@ -52,6 +52,20 @@ sub fake_error
 		code => bson_int32($code));
 }
 
+# Make the reply of an overloaded server to any command; the fields replace those
+# of MongoDB 8.2.
+sub fake_overload
+{
+	my %fields = (
+		ok => bson_double(0),
+		errmsg => bson_string('the request rate is exceeded'),
+		code => bson_int32(462),
+		errorLabels => bson_array(map { bson_string($_) } qw(SystemOverloadedError RetryableError)),
+		@_);
+
+	return bson_document(%fields);
+}
+
 # Make the reply to find or getMore: an id, 0 at the end, and documents.
 sub fake_find
 {
@@ -64,6 +78,19 @@ sub fake_find
 			($request->{name} eq 'getMore' ? 'nextBatch' : 'firstBatch') =>
 			  bson_array(@documents)),
 		ok => bson_double(1));
+}
+
+# Make the reply to listIndexes: an index on the field ts, as MongoDB 9.0
+# describes it, with the collation of a locale.
+sub fake_indexes
+{
+	my ($request, $locale) = @_;
+
+	return fake_find($request, 0, bson_document(
+			v => bson_int32(2),
+			key => bson_document(ts => bson_int32(-1)),
+			name => bson_string('ts_-1'),
+			collation => bson_document(locale => bson_string($locale))));
 }
 
 # Read a request: its command's name, collection and fields, and the number of
@@ -153,7 +180,7 @@ sub hello
 		maxMessageSizeBytes => bson_int32(48_000_000),
 		maxWriteBatchSize => bson_int32(100_000),
 		minWireVersion => bson_int32(0),
-		maxWireVersion => bson_int32(21),
+		maxWireVersion => bson_int32($fake->{wire} // 21),
 		$fake->{set} ? (
 			setName => bson_string('fake'),
 			hosts => bson_array(bson_string("127.0.0.1:$fake->{port}")),
@@ -269,7 +296,8 @@ sub run
 #
 # scripts: deviations from the healthy server, see react(); sessions => 1: it
 # supports sessions; set => 1: it is the primary of a replica set; everywhere => 1: it
-# listens on all addresses, such as 127.1.2.3.
+# listens on all addresses, such as 127.1.2.3; wire => 29: the newest version of
+# the protocol that it speaks, that of MongoDB 9.0.
 sub fake_start
 {
 	my ($log, $documents, %params) = @_;
