@@ -34,13 +34,14 @@ BEGIN
   RETURN coalesce('by ' || used, 'by points') || ', ' || rows_of(query, 'mongo_ts_fdw.enable_rollups');
 END $$;
 
--- Set up to when a roll-up is complete, except for ranges.
+-- Set up to when a roll-up is complete, except for ranges.  A refresh before
+-- all points makes its state.
 CREATE PROCEDURE state(rollup text, until timestamptz, stale text DEFAULT '[]') LANGUAGE plpgsql AS $$
 BEGIN
+  PERFORM mongo_ts_refresh_rollup(rollup::regclass, end_time => '2000-01-01Z');
   PERFORM mongo_ts_command('rollup', json_build_object('update', 'mongo_ts_rollups', 'updates', json_build_array(
-    json_build_object('q', json_build_object('_id', rollup), 'u', json_build_object('until',
-      json_build_object('$date', to_char(until, 'YYYY-MM-DD"T"HH24:MI:SS"Z"')), 'stale', stale::json, 'generation', 1),
-      'upsert', true))));
+    json_build_object('q', json_build_object('_id', rollup), 'u', json_build_object('$set', json_build_object('until',
+      json_build_object('$date', to_char(until, 'YYYY-MM-DD"T"HH24:MI:SS"Z"')), 'stale', stale::json))))));
 END $$;
 
 -- Points of a week, every 7 minutes; some values are null or not a number
@@ -155,6 +156,53 @@ SELECT by_rollups('SELECT sensor, avg(temp) FROM points GROUP BY 1');
 DROP OWNED BY rollup_reader;
 DROP ROLE rollup_reader, rollup_owner;
 
+-- A roll-up whose rows were computed by other options of it or its points is
+-- not used.
+CREATE FUNCTION altered(relation text, changes text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+  change text;
+BEGIN
+  FOREACH change IN ARRAY changes LOOP
+    EXECUTE format('ALTER FOREIGN TABLE %s %s', relation, change);
+  END LOOP;
+  RETURN QUERY EXECUTE 'EXPLAIN (COSTS OFF) SELECT count(*), sum(temp) FROM points';
+END $$;
+CREATE FUNCTION try_altered(relation text, VARIADIC changes text[] DEFAULT '{}') RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  answer text;
+BEGIN
+  BEGIN
+    SELECT string_agg(trim(line), E'\n') FILTER (WHERE line ~ 'Roll-up: ') INTO answer FROM altered(relation, changes) line;
+    answer = concat_ws(E'\n', answer, rows_of('SELECT count(*), sum(temp), max(temp) FROM points', 'mongo_ts_fdw.enable_rollups'));
+    RAISE EXCEPTION SQLSTATE 'UNDON';
+  EXCEPTION WHEN SQLSTATE 'UNDON' THEN
+  END;
+  RETURN concat_ws(': ', array_to_string(changes, ', '), answer);
+END $$;
+SELECT try_altered('points');
+SELECT try_altered('points', 'RENAME temp TO t', 'RENAME big TO temp', 'RENAME t TO big', $$ALTER temp TYPE float8$$);
+SELECT try_altered('points', $$ALTER temp OPTIONS (SET field 'v.{minute}.b')$$);
+SELECT try_altered('points', $$ALTER temp OPTIONS (ADD missing_value '15')$$);
+SELECT try_altered('points', $$OPTIONS (ADD filter '{"sensor": "s1"}')$$);
+SELECT try_altered('points', $$ALTER sensor OPTIONS (ADD field 'site')$$);
+SELECT try_altered('points', $$OPTIONS (ADD database 'mts_regress_other')$$);
+SELECT try_altered('points', $$OPTIONS (ADD collection 'flat')$$);
+SELECT try_altered('points', $$ADD other int OPTIONS (field 'v.{minute}.o')$$);
+SELECT try_altered('points_1h', $$ALTER temp_sum OPTIONS (SET field 'h.{hour}.temp.max')$$);
+-- nor one whose options make no roll-up of its rows
+SELECT try_altered('points_1h', $$OPTIONS (SET rollup_interval '1 day')$$);
+SELECT try_altered('points_1h', $$OPTIONS (SET rollup_interval '2 hours')$$);
+SELECT try_altered('points_1h', $$OPTIONS (SET rollup_interval '1 day', ADD rollup_zone 'Asia/Kolkata')$$);
+SELECT try_altered('points_1h', $$OPTIONS (ADD rollup_zone 'Asia/Kolkata')$$);
+SELECT try_altered('points_1h', $$OPTIONS (DROP rollup_interval)$$);
+-- What does not matter to its rows is ignored, and so is the order of options.
+SELECT try_altered('points', $$OPTIONS (ADD fetch_size '7', ADD updatable 'false')$$, $$ALTER temp OPTIONS (DROP field)$$, $$ALTER temp OPTIONS (ADD missing_value '-1', ADD field 'v.{minute}.t')$$, $$ALTER temp OPTIONS (DROP missing_value)$$);
+-- Neither is one with a state that is invalid.
+SELECT mongo_ts_command('rollup', '{"update": "mongo_ts_rollups", "updates": [{"q": {"_id": "points_1h"}, "u": {"$set": {"until": {"$date": "2024-04-01T20:10:00Z"}}}}]}')->'n';
+SELECT try_altered('points');
+SELECT try($$SELECT mongo_ts_refresh_rollup('points_1h')$$);
+SELECT mongo_ts_command('rollup', '{"update": "mongo_ts_rollups", "updates": [{"q": {"_id": "points_1h"}, "u": {"$set": {"until": {"$date": "2024-04-01T20:00:00Z"}}}}]}')->'n';
+
 -- An application maintains a roll-up up to an hour ago
 ALTER FOREIGN TABLE points_1h OPTIONS (ADD rollup_maintained_by 'application', ADD rollup_lag '1 hour');
 SELECT count(*) > 1501 FROM points;
@@ -258,5 +306,48 @@ BEGIN
 END
 $$;
 SELECT roll_up_rows('SELECT count(*) FROM doubtful');
+
+-- A refresh of a roll-up that has been altered, or whose state has no
+-- fingerprint, computes all of its rows again, and removes others.
+CREATE FOREIGN TABLE redone (ts timestamptz OPTIONS (field 'hour'), k text COLLATE "C", a int OPTIONS (field 'v.{minute}.a'), b int OPTIONS (field 'v.{minute}.b')) SERVER rollup;
+INSERT INTO redone SELECT timestamptz '2024-03-28Z' + i * interval '7 minutes', 'k' || i % 3, i, 10 * i FROM generate_series(0, 1500) i;
+SELECT mongo_ts_create_rollup('redone', '1 hour');
+SELECT mongo_ts_create_rollup('redone_1h', '1 day', lag => '0');
+SELECT mongo_ts_refresh_rollup('redone_1d') > '2024-04-05';
+UPDATE pg_class SET reltuples = 1e7, relpages = 1e5 WHERE oid = 'redone'::regclass;
+CREATE VIEW sums AS SELECT k, count(*), sum(a) FROM redone WHERE ts < '2024-04-03Z' GROUP BY 1;
+CREATE VIEW stale AS SELECT d->>'_id' AS name, s->'from' AS "from", s->'to' AS "to" FROM mongo_ts_find('rollup', 'mongo_ts_rollups', '{"_id": {"$in": ["redone_1h", "redone_1d"]}}') d,
+  jsonb_array_elements(d->'stale') s ORDER BY 1, 2;
+SELECT by_rollups('TABLE sums');
+SELECT mongo_ts_command('rollup', '{"update": "redone_1h", "updates": [{"q": {"k": "k1", "ts": {"$lt": {"$date": "2024-03-29T00:00:00Z"}}}, "u": {"$set": {"k": "gone"}}, "multi": true}]}')->'n';
+SELECT mongo_ts_command('rollup', '{"update": "mongo_ts_rollups", "updates": [{"q": {"_id": "redone_1h"}, "u": {"$unset": {"fingerprint": 1}}}]}')->'n';
+SELECT by_rollups('TABLE sums');
+-- A refresh of a range leaves all else stale.
+SELECT mongo_ts_refresh_rollup('redone_1h', '2024-03-30 00:30Z', '2024-03-31Z') > '2024-04-05';
+SELECT name, "from", "to" #>> '{$date}' > '2024-04-05' AS has_end FROM stale;
+SELECT by_rollups('TABLE sums');
+SELECT mongo_ts_refresh_rollup('redone_1h') > '2024-04-05';
+SELECT count(*) FROM stale WHERE name = 'redone_1h';
+SELECT by_rollups('TABLE sums'), count(*) FROM redone_1h WHERE k = 'gone';
+-- All levels follow the points.
+ALTER FOREIGN TABLE redone ALTER a OPTIONS (SET field 'v.{minute}.b'), ALTER b OPTIONS (SET field 'v.{minute}.a');
+SELECT by_rollups('TABLE sums');
+SELECT mongo_ts_refresh_rollup('redone_1d') > '2024-04-05';
+SELECT by_rollups('TABLE sums');
+-- A longer interval makes rows of its own.
+ALTER FOREIGN TABLE redone_1h OPTIONS (SET rollup_interval '6 hours');
+SELECT mongo_ts_refresh_rollup('redone_1d') > '2024-04-05';
+SELECT count(DISTINCT ts) FROM redone_1h;
+SELECT by_rollups('SELECT count(*), sum(b) FROM redone WHERE ts < ''2024-04-03 06:00Z''');
+-- Totals of points that may have been removed are kept if the user refreshes all.
+ALTER FOREIGN TABLE redone OPTIONS (ADD rollup_retention '7 days');
+DELETE FROM redone WHERE ts < '2024-03-29Z';
+ALTER FOREIGN TABLE redone ADD c int OPTIONS (field 'v.{minute}.c');
+SELECT try($$SELECT mongo_ts_refresh_rollup('redone_1d')$$);
+SELECT try($$SELECT mongo_ts_refresh_rollup('redone_1h', '2024-03-30Z')$$);
+SELECT count(*) FROM redone;
+SELECT mongo_ts_refresh_rollup('redone_1d', '-infinity') > '2024-04-05';
+SELECT count(*) FROM redone;
+SELECT count(*) FROM stale;
 
 SELECT mongo_ts_command('rollup', '{"dropDatabase": 1}')->'ok' AS dropped;

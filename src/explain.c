@@ -521,7 +521,9 @@ explain_rollup(const MtsRollupScan *rollup, ExplainState *es)
 
 	initStringInfo(&text);
 	appendStringInfoString(&text, name);
-	if (rollup->has_state && rollup->state.until == MTS_TIME_MIN)
+	if (rollup->state.problem)
+		appendStringInfo(&text, ", not used: %s", rollup->state.problem);
+	else if (rollup->has_state && rollup->state.until == MTS_TIME_MIN)
 		appendStringInfoString(&text, ", not refreshed yet");
 	else if (rollup->has_state)
 		appendStringInfo(&text, " until %s",
@@ -530,7 +532,7 @@ explain_rollup(const MtsRollupScan *rollup, ExplainState *es)
 		appendStringInfo(&text, ", stale ranges: %d", rollup->state.stale.n);
 	ExplainOpenGroup("Roll-up", NULL, true, es);
 	ExplainPropertyText("Roll-up", text.data, es);
-	if (rollup->has_state)
+	if (rollup->has_state && !rollup->state.problem)
 		explain_query(rollup->scan, "Roll-up Query", es);
 	if (es->analyze)
 		ExplainPropertyInteger("Roll-up Rows", NULL,

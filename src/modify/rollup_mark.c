@@ -193,13 +193,19 @@ time_value(MtsTime t)
 	return value;
 }
 
-/* mts_rollup_mark_id: return a unique value, for a stale range. */
+/*
+ * mts_rollup_mark_id
+ *		Return a unique value, for a stale range.  Its time is 1970 if nothing
+ *		more is written in the range.
+ */
 bson_value_t
-mts_rollup_mark_id(void)
+mts_rollup_mark_id(bool is_written)
 {
 	bson_value_t id = {.value_type = BSON_TYPE_OID};
 
 	bson_oid_init(&id.value.v_oid, NULL);
+	if (!is_written)
+		memset(id.value.v_oid.bytes, 0, sizeof(uint32));
 	return id;
 }
 
@@ -234,7 +240,7 @@ widen(MtsRange range)
 /*
  * Make the write that adds a stale range, if the roll-up has passed its begin,
  * to a state that has many ranges, or that has not.  Nothing is added if a
- * range that no refresh works on covers it.
+ * range that no refresh works on, or has computed, covers it.
  */
 static MtsOp
 make_op(const MtsRollup *rollup, MtsRange range, bool has_many)
@@ -242,9 +248,11 @@ make_op(const MtsRollup *rollup, MtsRange range, bool has_many)
 	bson_value_t from = time_value(range.from), to = time_value(range.to);
 	bson_t *selector = mts_document_make(
 		"{_id: %s, stale: {$not: {$elemMatch: {from: {$lte: %v}, "
-		"to: {$gte: %v}, refreshing: {$exists: false}}}}}",
+		"to: {$gte: %v}, refreshing: {$exists: false}, "
+		"computed: {$exists: false}}}}}",
 		mts_document_utf8(rollup->table->collection), &from, &to);
-	bson_value_t n = mts_rollup_mark_id();
+	/* a refresh that fails leaves its own range */
+	bson_value_t n = mts_rollup_mark_id(!OidIsValid(exempt));
 
 	mts_template_fields(selector, has_many
 									  ? "{" MANY_RANGES ": {$exists: true}}"

@@ -24,6 +24,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "parser/scansup.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -579,6 +580,8 @@ mongo_ts_create_rollup(PG_FUNCTION_ARGS)
 	wanted.name = PG_ARGISNULL(2) ? makeObjectName(get_rel_name(wanted.points),
 												   NULL, wanted.shape.suffix)
 								  : text_to_cstring(PG_GETARG_TEXT_PP(2));
+	/* as PostgreSQL's parser does */
+	truncate_identifier(wanted.name, strlen(wanted.name), true);
 	read_aggregates(PG_GETARG_ARRAYTYPE_P(3), &wanted);
 	if (!PG_ARGISNULL(4))
 		read_columns(PG_GETARG_ARRAYTYPE_P(4), &wanted);

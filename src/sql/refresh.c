@@ -16,6 +16,16 @@
  * 4. The state says that these intervals are no longer stale.  Marks that
  *	  others have made in the meantime stay.
  *
+ * A write whose outcome is unknown may be executed later, though its session
+ * has ended.  So a range that a write has marked stays stale when it has been
+ * computed, and the first refresh after SETTLED_AGE computes it again.  The
+ * age of the mark would not do: the transaction may have been sent long after
+ * it.  Coarser roll-ups are computed meanwhile, since they have marks of their
+ * own.
+ *
+ * The state has a fingerprint of the declarations by which the rows are
+ * computed.  If these have changed, all rows are computed again.
+ *
  * A refresh that is killed leaves a stale range, which the next one computes.
  * A lock keeps the sessions of one PostgreSQL server from refreshing a roll-up
  * at once.  Those of several servers recognise each other by a token.  The one
@@ -38,6 +48,7 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
+#include "compat.h"
 #include "core/bson/template.h"
 #include "driver/cursor.h"
 #include "driver/document.h"
@@ -55,6 +66,12 @@
 /* How many ranges are computed one by one; more are joined */
 #define MAX_TODO 64
 
+/*
+ * How long after its session has ended a write may be executed: MongoDB aborts
+ * a transaction after a minute, and clocks differ.
+ */
+#define SETTLED_AGE (2 * MTS_MINUTE)
+
 /* The most buckets of a series in a chunk */
 #define MAX_CHUNK 4096
 
@@ -68,6 +85,7 @@ typedef struct Refresh
 	MtsBulk bulk;           /* writes states */
 	bson_value_t name;      /* the _id of its state */
 	MtsRollupState state;   /* when the refresh began */
+	bool is_altered;        /* the rows are of other declarations */
 	MtsRanges todo;         /* what is to be computed */
 	bson_value_t n;         /* of todo in the state */
 	bson_value_t token;     /* of this refresh */
@@ -291,6 +309,25 @@ select_token(const Refresh *refresh)
 }
 
 /*
+ * Tell whether nothing more is written in a stale range: it is a refresh's, or
+ * has been computed long enough ago.
+ */
+static bool
+is_settled(const bson_t *range)
+{
+	bson_iter_t at;
+
+	if (bson_has_field(range, "refreshing") ||
+		(bson_iter_init_find(&at, range, "n") && BSON_ITER_HOLDS_OID(&at) &&
+		 bson_oid_get_time_t(bson_iter_oid(&at)) == 0))
+		return true;
+	return bson_iter_init_find(&at, range, "computed") &&
+		   BSON_ITER_HOLDS_DATE_TIME(&at) &&
+		   bson_iter_date_time(&at) * 1000 + MTS_UNIX_EPOCH + SETTLED_AGE <
+			   GetCurrentTimestamp();
+}
+
+/*
  * Raise an error: a session of another PostgreSQL server has begun to refresh
  * the roll-up, so what this one has written last may be out of date.
  */
@@ -298,12 +335,12 @@ static _Noreturn void
 yield_to_other(Refresh *refresh, MtsRange range)
 {
 	MtsRanges ranges = {1, &range};
+	bson_value_t n = mts_rollup_mark_id(false);
 	bson_t *list = mts_document_new();
 	MtsOp op = {.kind = MTS_OP_UPSERT,
 				.selector = mts_document_make("{_id: %v}", &refresh->name)};
 
-	refresh->n = mts_rollup_mark_id();
-	append_stale(&ranges, &refresh->n, false, list);
+	append_stale(&ranges, &n, false, list);
 	op.document = push_stale(list);
 	mts_bulk_execute(&refresh->bulk, &op, 1);
 	ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
@@ -322,11 +359,11 @@ replace_stale(Refresh *refresh, const MtsRanges *todo, const MtsRanges *others,
 			  MtsRange done)
 {
 	bson_value_t old = refresh->n;
-	bson_value_t n = mts_rollup_mark_id();
+	bson_value_t n = mts_rollup_mark_id(false);
 	bson_t *list = mts_document_new();
 	MtsOp op = {.kind = MTS_OP_UPDATE};
 
-	refresh->n = mts_rollup_mark_id();
+	refresh->n = mts_rollup_mark_id(true);
 	append_stale(todo, &refresh->n, true, list);
 	append_stale(others, &n, false, list);
 	op.selector = mts_document_make("{_id: %v}", &refresh->name);
@@ -356,19 +393,19 @@ read_document(const Refresh *refresh)
 }
 
 /*
- * Read the stale ranges of a state.  Append those that will not be stale any
- * more to taken, as they are, if it is not NULL.
+ * Read the stale ranges of a state.  Append those that this refresh computes,
+ * as they are, to computed, if it is not NULL.
  */
 static void
 read_stale(const Refresh *refresh, const bson_t *doc, MtsRanges *stale,
-		   bson_t *taken)
+		   List **computed)
 {
 	const MtsRanges *todo = &refresh->todo;
 	MtsTime until = refresh->state.until;
 	bson_iter_t array, item;
 	bson_t view;
 
-	if (taken && todo->n > 0)
+	if (computed && todo->n > 0)
 		until = Max(until, todo->items[todo->n - 1].to);
 	if (!doc || !bson_iter_init_find(&array, doc, "stale") ||
 		!bson_iter_recurse(&array, &item))
@@ -384,51 +421,95 @@ read_stale(const Refresh *refresh, const bson_t *doc, MtsRanges *stale,
 		/* nothing is complete above the watermark */
 		range->to = Min(range->to, until);
 		stale->n++;
-		if (taken && (range->from >= range->to ||
-					  mts_ranges_cover(todo, range->from, range->to)))
-			mts_template_push(taken, "%o", &view);
+		if (computed && (range->from >= range->to ||
+						 mts_ranges_cover(todo, range->from, range->to)))
+		{
+			bson_t *copy = mts_document_new();
+
+			bson_concat(copy, &view);
+			*computed = lappend(*computed, copy);
+		}
 	}
 	mts_ranges_normalize(stale);
 }
 
-/* Say that what is to be computed is stale, and move the watermark. */
+/*
+ * Say that what is to be computed is stale, and what else is not complete, and
+ * move the watermark.
+ */
 static void
 announce(Refresh *refresh)
 {
-	MtsTime end = refresh->todo.items[refresh->todo.n - 1].to;
-	MtsRange gap = {refresh->state.until, refresh->todo.items[0].from};
-	MtsRanges gaps = {gap.from < gap.to, &gap};
+	const MtsRollup *rollup = refresh->rollup;
+	const MtsRanges *todo = &refresh->todo;
+	MtsTime end = Max(todo->items[todo->n - 1].to, refresh->state.until);
+	MtsRange open = {refresh->is_altered ? mts_rollup_first_kept(rollup)
+										 : refresh->state.until,
+					 end};
+	MtsRanges one = {open.from < open.to, &open};
+	MtsRanges gaps = {0, palloc((todo->n + 1) * sizeof(MtsRange))};
 	bson_value_t until = {.value_type = BSON_TYPE_DATE_TIME};
+	bson_value_t fingerprint = {.value_type = BSON_TYPE_INT64};
+	bson_value_t n = mts_rollup_mark_id(false);
 	bson_t *list = mts_document_new();
 	MtsOp ops[2] = {{.kind = MTS_OP_UPSERT}, {.kind = MTS_OP_UPSERT}};
 
-	refresh->n = mts_rollup_mark_id();
-	refresh->token = mts_rollup_mark_id();
-	until.value.v_datetime =
-		(Max(end, refresh->state.until) - MTS_UNIX_EPOCH) / 1000;
-	append_stale(&refresh->todo, &refresh->n, true, list);
-	append_stale(&gaps, &refresh->token, true, list);
+	mts_ranges_subtract(&one, todo, &gaps);
+	refresh->n = mts_rollup_mark_id(true);
+	refresh->token = mts_rollup_mark_id(true);
+	until.value.v_datetime = (end - MTS_UNIX_EPOCH) / 1000;
+	fingerprint.value.v_int64 = mts_rollup_fingerprint(rollup);
+	append_stale(todo, &refresh->n, true, list);
+	append_stale(&gaps, &n, true, list);
 	ops[0].selector = mts_document_make("{_id: %v}", &refresh->name);
 	ops[0].document = push_stale(list);
 	mts_template_fields((bson_t *) ops[0].document,
-						"{$set: {version: 1}, $max: {until: %v}}", &until);
+						"{$set: {version: 1, fingerprint: %v}, "
+						"$max: {until: %v}}",
+						&fingerprint, &until);
 	ops[1].selector = select_token(refresh);
 	ops[1].document = mts_document_make("{$set: {by: %v}}", &refresh->token);
 	mts_bulk_execute(&refresh->bulk, ops, 2);
 }
 
-/* Remove from the state the stale ranges that this refresh computes. */
+/*
+ * Remove from the state the stale ranges that this refresh computes.  Those
+ * that may still be written stay stale, as computed ones.  The sessions that
+ * have marked them have ended.
+ */
 static void
 take_stale(Refresh *refresh, const bson_t *doc)
 {
 	MtsRanges ignored = {0};
-	bson_t *taken = mts_document_new();
+	List *computed = NIL;
+	bson_t *taken = mts_document_new(), *kept = mts_document_new();
+	bson_value_t now = {.value_type = BSON_TYPE_DATE_TIME};
 	MtsOp op = {.kind = MTS_OP_UPDATE,
 				.selector = mts_document_make("{_id: %v}", &refresh->name)};
+	ListCell *lc;
 
-	read_stale(refresh, doc, &ignored, taken);
+	now.value.v_datetime = (GetCurrentTimestamp() - MTS_UNIX_EPOCH) / 1000;
+	read_stale(refresh, doc, &ignored, &computed);
+	foreach (lc, computed)
+	{
+		bson_t *range = lfirst(lc);
+		bool is_kept = !is_settled(range);
+
+		if (is_kept && bson_has_field(range, "computed"))
+			continue;
+		mts_template_push(taken, "%o", range);
+		if (!is_kept)
+			continue;
+		mts_template_fields(range, "{computed: %v}", &now);
+		mts_template_push(kept, "%o", range);
+	}
 	if (bson_empty(taken))
 		return;
+	if (!bson_empty(kept))
+	{
+		op.document = push_stale(kept);
+		mts_bulk_execute(&refresh->bulk, &op, 1);
+	}
 	op.document = mts_document_make("{$pull: {stale: {$in: %a}}}", taken);
 	mts_bulk_execute(&refresh->bulk, &op, 1);
 }
@@ -625,8 +706,8 @@ leave_out_unready(Refresh *refresh)
 
 	mts_rollup_read_state(refresh->finer, GetUserId(), NULL, &finer);
 	after = (MtsRange){finer.until, MTS_TIME_MAX};
-	unready = (MtsRanges){0, palloc((finer.stale.n + 1) * sizeof(MtsRange))};
-	mts_ranges_unite(&finer.stale, &one, &unready);
+	unready = (MtsRanges){0, palloc((finer.open.n + 1) * sizeof(MtsRange))};
+	mts_ranges_unite(&finer.open, &one, &unready);
 	ready = subtract(refresh->rollup, &refresh->todo, &unready);
 	rest = subtract(refresh->rollup, &refresh->todo, &ready);
 	if (rest.n == 0)
@@ -647,35 +728,58 @@ wait_for_writers(Oid relid)
 	WaitForLockers(tag, ShareLock, false);
 }
 
+static void
+check_owner(Oid relid)
+{
+	if (!mts_table_ownercheck(relid, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_FOREIGN_TABLE,
+					   get_rel_name(relid));
+}
+
 /*
  * Check that the user may refresh a roll-up, and lock it.  Then become its
  * owner, since the statements run what the owner has declared, such as
- * triggers and defaults.  The owner's user mapping is used, too.
+ * defaults and the constraints of domains, which must not run as a superuser.
+ * The owner's user mapping is used, too.
  */
 static void
 become_owner(Oid relid, int context)
 {
-	AclMode needed = ACL_INSERT | ACL_DELETE | ACL_SELECT;
 	Relation relation;
 
 	/* others cannot lock the table, or read its options in errors */
-	if (pg_class_aclmask(relid, GetUserId(), needed, ACLMASK_ALL) != needed)
-		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FOREIGN_TABLE,
-					   get_rel_name(relid));
+	check_owner(relid);
 	relation = mts_table_open_relation(relid, ShareUpdateExclusiveLock);
+	check_owner(relid);
 	SetUserIdAndSecContext(relation->rd_rel->relowner,
 						   context | SECURITY_RESTRICTED_OPERATION);
 	table_close(relation, NoLock);
 }
 
-/* Lock and open a roll-up. */
+/*
+ * Lock and open a roll-up.  Its points are locked, too, so that nobody alters
+ * them before it is computed.
+ *
+ * A trigger is refused: whoever has the privilege TRIGGER can make one, and it
+ * would run as the owner.
+ */
 static const MtsRollup *
 open_rollup(Oid relid)
 {
 	Relation relation =
 		mts_table_open_relation(relid, ShareUpdateExclusiveLock);
-	const MtsRollup *rollup = mts_rollup_open(relation);
+	const MtsRollup *rollup;
 
+	if (relation->trigdesc)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("cannot refresh roll-up \"%s\" because it has "
+						"triggers",
+						RelationGetRelationName(relation)),
+				 errdetail("They would run as the owner of the roll-up."),
+				 errhint("Drop the triggers.")));
+	LockRelationOid(mts_rollup_open(relation)->points, AccessShareLock);
+	rollup = mts_rollup_open(relation);
 	table_close(relation, NoLock);
 	if (mts_xact_is_active(rollup->table->serverid))
 		ereport(ERROR,
@@ -683,6 +787,54 @@ open_rollup(Oid relid)
 				 errmsg("cannot refresh a roll-up in a transaction that has "
 						"written to its server")));
 	return rollup;
+}
+
+/*
+ * Read the state of a roll-up.  If its rows are of other declarations, all is
+ * to be computed again: wanted, if that is not NULL, and the rest is stale.
+ *
+ * Totals of points that may have been removed cannot be computed again.  They
+ * are kept if the user refreshes all, who can tell whether they are still
+ * right.
+ */
+static const bson_t *
+read_state(Refresh *refresh, const MtsRange **wanted)
+{
+	static const MtsRange all = {MTS_TIME_MIN, MTS_TIME_MAX};
+	const MtsRollup *rollup = refresh->rollup;
+	const bson_t *doc = read_document(refresh);
+	MtsRollupState *state = &refresh->state;
+
+	mts_rollup_parse_state(rollup, doc, state);
+	refresh->is_altered = state->problem == mts_rollup_is_altered;
+	if (state->problem && !refresh->is_altered)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
+			 errmsg("invalid state of roll-up \"%s\" in MongoDB collection "
+					"\"%s.%s\"",
+					rollup->table->collection, rollup->table->database,
+					MTS_ROLLUP_STATES),
+			 errhint("To begin again, remove the document.")));
+	if (!refresh->is_altered)
+		return doc;
+	if (rollup->drops_points && (!*wanted || (*wanted)->from != MTS_TIME_MIN))
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("roll-up \"%s\" or its points have been altered since it "
+					"was refreshed",
+					get_rel_name(refresh->relid)),
+			 errdetail("Its totals of points that are older than option "
+					   "\"rollup_retention\" cannot be computed again."),
+			 errhint("If they are still right, refresh the roll-up from "
+					 "'-infinity', which keeps them.  Otherwise remove their "
+					 "rows before, or undo the change.")));
+	if (!*wanted)
+		*wanted = &all;
+	(void) mts_rollup_read_until(doc, &state->until);
+	state->until = mts_rollup_ceil(rollup, state->until);
+	return doc;
 }
 
 /* Refresh a roll-up, after those that it is computed from. */
@@ -711,17 +863,18 @@ refresh_rollup(Oid relid, const MtsRange *wanted)
 		limit = Min(limit, mts_rollup_floor(rollup, until));
 	}
 	make_statements(&refresh);
-	doc = read_document(&refresh);
-	mts_rollup_parse_state(rollup, doc, &refresh.state);
+	doc = read_state(&refresh, &wanted);
 	choose(&refresh, doc, wanted, limit);
-	if (refresh.todo.n > 0)
-		announce(&refresh);
-	take_stale(&refresh, doc);
 	if (refresh.todo.n == 0)
+	{
+		take_stale(&refresh, doc);
 		return refresh.state.until;
+	}
+	announce(&refresh);
 	wait_for_writers(rollup->points);
 	if (rollup->source != rollup->points)
 		wait_for_writers(rollup->source);
+	take_stale(&refresh, doc);
 	/* a read sees all that was there at the session's last write */
 	check_token(&refresh,
 				(MtsRange){refresh.todo.items[0].from,
@@ -730,8 +883,7 @@ refresh_rollup(Oid relid, const MtsRange *wanted)
 	if (refresh.finer)
 		leave_out_unready(&refresh);
 	compute_all(&refresh);
-	doc = read_document(&refresh);
-	mts_rollup_parse_state(rollup, doc, &refresh.state);
+	mts_rollup_parse_state(rollup, read_document(&refresh), &refresh.state);
 	return refresh.state.until;
 }
 

@@ -338,6 +338,9 @@ check_transactions(const char *value, MtsError *error)
 #define ON_COLUMN 8
 #define ON_IMPORT 16
 
+/* It says which rows a table has, or what is computed of these */
+#define OF_ROWS 32
+
 static const struct
 {
 	const char *name;
@@ -363,42 +366,43 @@ static const struct
 	{"password", ON_USER, check_any},
 	{"password_required", ON_USER, check_password_required},
 	{"collection", ON_TABLE, check_collection},
-	{"filter", ON_TABLE, check_json},
-	{"bucket_time_field", ON_TABLE, check_bucket_path},
-	{"bucket_time_format", ON_TABLE, check_bucket_format},
-	{"bucket_time_zone", ON_TABLE, check_zone},
-	{"bucket_span", ON_TABLE, check_span},
-	{"slot_clock", ON_TABLE, NULL,
+	{"filter", ON_TABLE | OF_ROWS, check_json},
+	{"bucket_time_field", ON_TABLE | OF_ROWS, check_bucket_path},
+	{"bucket_time_format", ON_TABLE | OF_ROWS, check_bucket_format},
+	{"bucket_time_zone", ON_TABLE | OF_ROWS, check_zone},
+	{"bucket_span", ON_TABLE | OF_ROWS, check_span},
+	{"slot_clock", ON_TABLE | OF_ROWS, NULL,
 	 "Valid values are \"elapsed\" and \"local\"."},
-	{"bucket_first_field", ON_TABLE, check_bucket_path},
-	{"bucket_last_field", ON_TABLE, check_bucket_path},
+	{"bucket_first_field", ON_TABLE | OF_ROWS, check_bucket_path},
+	{"bucket_last_field", ON_TABLE | OF_ROWS, check_bucket_path},
 	{"bucket_max_points", ON_TABLE, check_count},
-	{"count_field", ON_TABLE, check_bucket_path},
+	{"count_field", ON_TABLE | OF_ROWS, check_bucket_path},
 	{"write_mode", ON_TABLE, NULL,
 	 "Valid values are \"set\", \"increment\", \"push\" and \"insert\"."},
 	{"assume_write_once", ON_TABLE, check_bool},
-	{"on_invalid", ON_TABLE, NULL, "Valid values are \"error\" and \"skip\"."},
-	{"on_subresolution", ON_TABLE, NULL,
+	{"on_invalid", ON_TABLE | OF_ROWS, NULL,
+	 "Valid values are \"error\" and \"skip\"."},
+	{"on_subresolution", ON_TABLE | OF_ROWS, NULL,
 	 "Valid values are \"error\" and \"truncate\"."},
 	{"rollup_of", ON_TABLE, check_table_name},
-	{"rollup_interval", ON_TABLE, check_rollup_interval},
-	{"rollup_zone", ON_TABLE, check_zone},
+	{"rollup_interval", ON_TABLE | OF_ROWS, check_rollup_interval},
+	{"rollup_zone", ON_TABLE | OF_ROWS, check_zone},
 	{"rollup_lag", ON_TABLE, check_lag},
 	{"rollup_retention", ON_TABLE, check_lag},
 	{"rollup_maintained_by", ON_TABLE, NULL,
 	 "Valid values are \"refresh\" and \"application\"."},
-	{"field", ON_COLUMN, check_path},
-	{"role", ON_COLUMN, NULL,
+	{"field", ON_COLUMN | OF_ROWS, check_path},
+	{"role", ON_COLUMN | OF_ROWS, NULL,
 	 "Valid values are \"time\", \"key\" and \"attribute\"."},
-	{"format", ON_COLUMN, check_format},
-	{"missing_value", ON_COLUMN, check_any},
-	{"sum_field", ON_COLUMN, check_bucket_path},
-	{"min_field", ON_COLUMN, check_bucket_path},
-	{"max_field", ON_COLUMN, check_bucket_path},
+	{"format", ON_COLUMN | OF_ROWS, check_format},
+	{"missing_value", ON_COLUMN | OF_ROWS, check_any},
+	{"sum_field", ON_COLUMN | OF_ROWS, check_bucket_path},
+	{"min_field", ON_COLUMN | OF_ROWS, check_bucket_path},
+	{"max_field", ON_COLUMN | OF_ROWS, check_bucket_path},
 	{"rollup", ON_COLUMN, NULL,
 	 "Valid values are \"count\", \"sum\", \"min\" and \"max\"."},
 	{"rollup_column", ON_COLUMN, check_any},
-	{"bson_type", ON_COLUMN, NULL,
+	{"bson_type", ON_COLUMN | OF_ROWS, NULL,
 	 "Valid values are \"double\", \"int\", \"long\", \"decimal\", \"string\", \"date\", \"bool\" and \"objectId\"."},
 	{"sample_size", ON_IMPORT, check_sample_size},
 	{"time_column", ON_IMPORT, check_any},
@@ -447,6 +451,19 @@ find_option(const char *name, int where)
 		if ((options[i].where & where) && strcmp(options[i].name, name) == 0)
 			return i;
 	return -1;
+}
+
+/*
+ * mts_option_describes_rows
+ *		Tell whether an option of a table or a column says which rows the
+ *		table has, and what is in them.  An unknown one could.
+ */
+bool
+mts_option_describes_rows(const char *name)
+{
+	int i = find_option(name, ON_TABLE | ON_COLUMN);
+
+	return i < 0 || (options[i].where & OF_ROWS);
 }
 
 /*

@@ -38,6 +38,7 @@ extern bool mts_option_get_bool(List *options, const char *name,
 extern int mts_option_get_int(List *options, const char *name,
 							  int default_value);
 extern MtsSpan mts_option_span(const char *text);
+extern bool mts_option_describes_rows(const char *name);
 extern bool mts_option_is_similar(const char *misspelt, const char *name,
 								  int *distance);
 extern const char *mts_option_unknown(List *list, Oid catalog,

@@ -10,7 +10,8 @@
  *
  * The catalogs have no index from a table to its roll-ups.  So the session
  * keeps a list of all of them, made by one scan of pg_foreign_table, until a
- * foreign table changes.
+ * foreign table changes.  It keeps the names that they declare: to look up
+ * those of other owners would cost time.
  */
 #include "table/rollup.h"
 
@@ -22,6 +23,7 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_foreign_table.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
@@ -33,8 +35,12 @@
 #include "driver/command.h"
 #include "driver/document.h"
 #include "driver/server_error.h"
+#include "table/fingerprint.h"
 #include "table/known.h"
 #include "table/zone.h"
+
+/* By how many items the list of roll-ups grows */
+#define LIST_STEP 64
 
 /* The names of totals, and of the aggregates that they are */
 const char *const mts_rollup_kinds[] = {"count", "sum", "min", "max"};
@@ -55,21 +61,20 @@ mts_rollup_find_kind(const char *name, MtsRollupKind *kind)
 typedef struct Declared
 {
 	Oid relid;
+	Oid owner;
 	Oid serverid;
-	Oid source;      /* InvalidOid if there is no such table */
-	bool is_trusted; /* it belongs to the owner of that table */
-	int64 length;    /* of its interval, about */
+	const char *schema; /* of the table that it summarizes */
+	const char *name;   /* of that table */
+	int64 length;       /* of its interval, about */
 } Declared;
 
 static Declared *declared = NULL; /* the coarsest first */
 static int ndeclared = 0;
+static MemoryContext list_memory = NULL; /* of the list */
 static bool is_current = false; /* nothing has changed since it was made */
 static uint64 changes = 0;      /* that could matter to it */
 
-/*
- * Handle a change of a foreign table's options, of a foreign server, or of a
- * schema, which may have been renamed.
- */
+/* Handle a change of a foreign table's options, or of a foreign server. */
 static void
 foreign_table_changed(Datum arg, int cacheid, uint32 hash)
 {
@@ -77,32 +82,16 @@ foreign_table_changed(Datum arg, int cacheid, uint32 hash)
 	is_current = false;
 }
 
-/* Handle a change of a relation, which may have been renamed. */
+/* Handle a change of a relation, which may have another owner. */
 static void
 relation_changed(Datum arg, Oid relid)
 {
 	bool matters = !OidIsValid(relid);
 
 	for (int i = 0; i < ndeclared; i++)
-		matters |= relid == declared[i].relid || relid == declared[i].source ||
-				   !OidIsValid(declared[i].source);
+		matters |= relid == declared[i].relid;
 	if (matters)
 		foreign_table_changed(arg, 0, 0);
-}
-
-/* Return the table that option rollup_of names, or InvalidOid. */
-static Oid
-find_source(const char *name)
-{
-	List *names;
-	Oid namespace;
-
-	if (!SplitIdentifierString(pstrdup(name), '.', &names) ||
-		list_length(names) != 2)
-		return InvalidOid;
-	namespace = get_namespace_oid(linitial(names), true);
-	return OidIsValid(namespace) ? get_relname_relid(lsecond(names), namespace)
-								 : InvalidOid;
 }
 
 static Oid
@@ -117,6 +106,16 @@ owner_of(Oid relid)
 		ReleaseSysCache(tuple);
 	}
 	return owner;
+}
+
+/* Return the table that a roll-up summarizes; InvalidOid if there is none. */
+static Oid
+source_of(const Declared *item)
+{
+	Oid namespace = get_namespace_oid(item->schema, true);
+
+	return OidIsValid(namespace) ? get_relname_relid(item->name, namespace)
+								 : InvalidOid;
 }
 
 static int
@@ -139,50 +138,65 @@ add_declared(HeapTuple tuple, TupleDesc desc)
 	List *list = isnull ? NIL : untransformRelOptions(options);
 	const char *source = mts_option_get(list, "rollup_of");
 	const char *interval = mts_option_get(list, "rollup_interval");
-	Declared *added;
+	List *names;
 
-	if (!source || !interval ||
+	if (!source || !SplitIdentifierString(pstrdup(source), '.', &names) ||
+		list_length(names) != 2 ||
 		!mts_table_server_is_ours(GetForeignServer(form->ftserver)))
 		return;
-	declared = declared ? repalloc(declared, (ndeclared + 1) * sizeof(*added))
-						: MemoryContextAlloc(TopMemoryContext, sizeof(*added));
-	added = &declared[ndeclared++];
-	added->relid = form->ftrelid;
-	added->serverid = form->ftserver;
-	added->source = find_source(source);
-	added->is_trusted = OidIsValid(added->source) &&
-						owner_of(added->source) == owner_of(added->relid);
-	added->length = mts_span_length(mts_option_span(interval), 30);
+	if (ndeclared % LIST_STEP == 0)
+		declared = declared ? repalloc(declared, (ndeclared + LIST_STEP) *
+													 sizeof(Declared))
+							: palloc(LIST_STEP * sizeof(Declared));
+	declared[ndeclared++] =
+		(Declared){.relid = form->ftrelid,
+				   .owner = owner_of(form->ftrelid),
+				   .serverid = form->ftserver,
+				   .schema = linitial(names),
+				   .name = lsecond(names),
+				   .length =
+					   interval
+						   ? mts_span_length(mts_option_span(interval), 30)
+						   : 0};
+}
+
+static void
+watch_changes(void)
+{
+	static bool is_watching = false;
+
+	if (is_watching)
+		return;
+	CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
+	CacheRegisterSyscacheCallback(FOREIGNTABLEREL, foreign_table_changed,
+								  (Datum) 0);
+	CacheRegisterSyscacheCallback(FOREIGNSERVEROID, foreign_table_changed,
+								  (Datum) 0);
+	is_watching = true;
 }
 
 /* Make the list, unless it is current. */
 static void
 make_list(void)
 {
-	static bool is_registered = false;
 	uint64 changes_before = changes;
-	MemoryContext own, old;
+	MemoryContext old;
 	Relation catalog;
 	SysScanDesc scan;
 	HeapTuple tuple;
 
 	if (is_current)
 		return;
-	if (!is_registered)
-	{
-		CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
-		CacheRegisterSyscacheCallback(FOREIGNTABLEREL, foreign_table_changed,
-									  (Datum) 0);
-		CacheRegisterSyscacheCallback(FOREIGNSERVEROID, foreign_table_changed,
-									  (Datum) 0);
-		CacheRegisterSyscacheCallback(NAMESPACEOID, foreign_table_changed,
-									  (Datum) 0);
-		is_registered = true;
-	}
-	own = AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw roll-ups",
-								ALLOCSET_SMALL_SIZES);
-	old = MemoryContextSwitchTo(own);
+	watch_changes();
+	if (list_memory)
+		MemoryContextReset(list_memory);
+	else
+		list_memory =
+			AllocSetContextCreate(TopMemoryContext, "mongo_ts_fdw roll-ups",
+								  ALLOCSET_SMALL_SIZES);
+	declared = NULL;
 	ndeclared = 0;
+	old = MemoryContextSwitchTo(list_memory);
 	catalog = table_open(ForeignTableRelationId, AccessShareLock);
 	scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0, NULL);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
@@ -194,7 +208,6 @@ make_list(void)
 	/* reading looks at the catalogs, and so can meet a change */
 	is_current = changes == changes_before;
 	MemoryContextSwitchTo(old);
-	MemoryContextDelete(own);
 }
 
 /* Return the item of a roll-up, or NULL. */
@@ -207,61 +220,100 @@ find_declared(Oid relid)
 	return NULL;
 }
 
+/* List what has the owner and the server of a table, as indexes. */
+static List *
+list_own(Oid relid)
+{
+	Oid owner = owner_of(relid);
+	Oid serverid = GetForeignTable(relid)->serverid;
+	List *own = NIL;
+
+	for (int i = 0; i < ndeclared; i++)
+		if (declared[i].owner == owner && declared[i].serverid == serverid)
+			own = lappend_int(own, i);
+	return own;
+}
+
+/* Append those of a list that summarize a table, unless they are in found. */
+static List *
+append_rollups(List *found, const List *own, Oid of)
+{
+	const char *schema = get_namespace_name(get_rel_namespace(of));
+	const char *name = get_rel_name(of);
+	ListCell *lc;
+
+	foreach (lc, own)
+	{
+		const Declared *item = &declared[lfirst_int(lc)];
+
+		if (schema && name && strcmp(item->name, name) == 0 &&
+			strcmp(item->schema, schema) == 0)
+			found = list_append_unique_oid(found, item->relid);
+	}
+	return found;
+}
+
 /*
  * mts_rollup_list
  *		Return the OIDs of the roll-ups of a table, and of those computed from
  *		these, the coarsest first.
  *
- * Those that are read belong to the owner of the table.  Otherwise anybody
- * could declare a roll-up with false totals.  A write must also mark those
- * that may be read again later: of another owner, and those whose option
- * names no table, since this one may have had the name.
+ * They belong to the owner of the table.  Otherwise anybody could declare a
+ * roll-up with false totals, or let the writes of others wait for one.  A
+ * write must also mark those whose option names no table, since this one may
+ * have had the name.
  */
 List *
 mts_rollup_list(Oid source, bool is_written)
 {
+	List *found = list_make1_oid(source);
 	List *result = NIL;
-	Oid serverid;
+	List *own;
+	ListCell *lc;
 
 	make_list();
-	if (ndeclared == 0)
+	own = ndeclared > 0 ? list_own(source) : NIL;
+	if (own == NIL)
 		return NIL;
-	serverid = GetForeignTable(source)->serverid;
-	for (int i = 0; i < ndeclared; i++)
+	foreach (lc, own)
+		if (is_written && !OidIsValid(source_of(&declared[lfirst_int(lc)])))
+			found =
+				list_append_unique_oid(found, declared[lfirst_int(lc)].relid);
+	/* the list grows, but has each roll-up once */
+	foreach (lc, found)
+		found = append_rollups(found, own, lfirst_oid(lc));
+	foreach (lc, own)
 	{
-		const Declared *item = &declared[i];
+		Oid relid = declared[lfirst_int(lc)].relid;
 
-		/* a chain that is longer than the list is a circle */
-		for (int n = 0; item && item->serverid == serverid && n < ndeclared &&
-						(item->is_trusted || is_written);
-			 n++)
-		{
-			if (item->source == source || !OidIsValid(item->source))
-			{
-				result = lappend_oid(result, declared[i].relid);
-				break;
-			}
-			item = find_declared(item->source);
-		}
+		if (relid != source && list_member_oid(found, relid))
+			result = lappend_oid(result, relid);
 	}
 	return result;
 }
 
 /* ---- A roll-up ---------------------------------------------------------- */
 
-/* Find the table that a roll-up summarizes, and that of the points. */
+/*
+ * Find the tables that a roll-up summarizes: the points, or finer roll-ups and
+ * the points.
+ */
 static const char *
 find_points(const Declared *item, MtsRollup *rollup)
 {
-	rollup->source = item->source;
+	rollup->sources = NIL;
 	for (int n = 0; item && n < ndeclared; n++)
 	{
-		if (OidIsValid(item->source) && !item->is_trusted)
+		Oid source = source_of(item);
+
+		if (OidIsValid(source) && owner_of(source) != item->owner)
 			return "The table that option \"rollup_of\" names has another "
 				   "owner.";
-		rollup->points = item->source;
-		item = find_declared(item->source);
+		rollup->sources = lappend_oid(rollup->sources, source);
+		item = find_declared(source);
 	}
+	rollup->source = linitial_oid(rollup->sources);
+	rollup->points = llast_oid(rollup->sources);
 	if (item)
 		return "Option \"rollup_of\" leads back to the table itself.";
 	if (!OidIsValid(rollup->points) ||
@@ -273,32 +325,61 @@ find_points(const Declared *item, MtsRollup *rollup)
 	return NULL;
 }
 
+/*
+ * Tell whether the intervals of a zone that are shorter than a day are those
+ * of UTC, since 1970.
+ */
+static bool
+has_intervals_of_utc(const MtsClock *zone, int64 interval)
+{
+	MtsTime end = GetCurrentTimestamp();
+	MtsTime t = MTS_UNIX_EPOCH;
+
+	while (t < end)
+	{
+		if ((mts_clock_local(zone, t) - t) % interval != 0)
+			return false;
+		t = zone->next_change(zone->arg, t);
+	}
+	return true;
+}
+
+/*
+ * Read the options of a roll-up.  The reason if they contradict each other;
+ * then the interval may not be set.
+ */
 static const char *
 read_options(List *options, MtsRollup *rollup)
 {
 	const MtsTable *table = rollup->table;
 	const char *interval = mts_option_get(options, "rollup_interval");
+	const char *zone = mts_option_get(options, "rollup_zone");
 	const char *lag = mts_option_get(options, "rollup_lag");
 	const char *by = mts_option_get(options, "rollup_maintained_by");
 	const char *retention =
 		mts_option_get(GetForeignTable(rollup->points)->options,
 					   "rollup_retention");
 
-	if (!interval)
-		return "Option \"rollup_of\" requires option \"rollup_interval\".";
-	rollup->interval = mts_option_span(interval);
-	rollup->zone = mts_option_get(options, "rollup_zone");
-	if (!rollup->zone)
-		rollup->zone = "UTC";
+	rollup->zone = zone ? zone : "UTC";
 	rollup->clock = mts_zone_clock(rollup->zone);
-	if (rollup->clock.to_local && !mts_span_is_calendar(rollup->interval))
-		return "Option \"rollup_zone\" is for intervals of a day or a month.";
 	if (lag)
 		rollup->lag = mts_option_span(lag);
 	rollup->drops_points = retention != NULL;
 	if (retention)
 		rollup->retention = mts_option_span(retention);
 	rollup->by_application = by && strcmp(by, "application") == 0;
+	if (!interval)
+		return "Option \"rollup_of\" requires option \"rollup_interval\".";
+	rollup->interval = mts_option_span(interval);
+	if (rollup->clock.to_local && !mts_span_is_calendar(rollup->interval))
+	{
+		if (!has_intervals_of_utc(&rollup->clock, rollup->interval.usecs))
+			return psprintf("By the clocks of zone \"%s\", the intervals do "
+							"not begin when those of UTC do.",
+							rollup->zone);
+		rollup->zone = "UTC";
+		rollup->clock = (MtsClock){0};
+	}
 	if (table->layout.time_column < 0)
 		return "A roll-up requires a column with the time.";
 	if (table->rolling_name)
@@ -465,29 +546,27 @@ mts_rollup_open(Relation relation)
  *		Read what a roll-up declares, except for its columns, which must not
  *		be used, to mark what is written into points.
  *
- * Raises an error if that is not valid.  But a roll-up that is not used now
- * must not hinder writes: NULL if it is not valid or in another database,
- * which the writer may have no rights in.
+ * A roll-up that is not valid now is marked, too, since it may be valid again
+ * later.  Then it may have no interval.  NULL if it is not valid and in
+ * another database, which the writer may have no rights in.
  */
-MtsRollup *
+const MtsRollup *
 mts_rollup_open_to_mark(Relation relation, const MtsTable *points)
 {
-	const char *problem;
-	MtsRollup *rollup = read_table(relation, &problem);
-	const Declared *item = find_declared(RelationGetRelid(relation));
+	MtsRollup *rollup = palloc0(sizeof(MtsRollup));
+	Oid relid = RelationGetRelid(relation);
+	const Declared *item = find_declared(relid);
+	bool is_valid;
 
-	if (!problem)
-		return rollup;
-	if (item && !find_points(item, rollup))
-		refuse(relation, problem);
-	rollup->points = points->relid;
-	return !rollup->table->problem &&
-				   strcmp(rollup->table->database, points->database) == 0 &&
-				   !read_options(GetForeignTable(RelationGetRelid(relation))
-									 ->options,
-								 rollup)
-			   ? rollup
-			   : NULL;
+	rollup->table = mts_table_try_open(relation);
+	is_valid = item && !find_points(item, rollup);
+	if (!rollup->table->database ||
+		(!is_valid && strcmp(rollup->table->database, points->database) != 0))
+		return NULL;
+	if (!is_valid)
+		rollup->points = points->relid;
+	(void) read_options(GetForeignTable(relid)->options, rollup);
+	return rollup;
 }
 
 /* ---- Intervals ---------------------------------------------------------- */
@@ -496,7 +575,8 @@ mts_rollup_open_to_mark(Relation relation, const MtsTable *points)
 MtsTime
 mts_rollup_floor(const MtsRollup *rollup, MtsTime t)
 {
-	if (t == MTS_TIME_MIN || t == MTS_TIME_MAX)
+	if (t == MTS_TIME_MIN || t == MTS_TIME_MAX ||
+		mts_span_is_zero(rollup->interval))
 		return t;
 	return mts_clock_floor(&rollup->clock, t, rollup->interval);
 }
@@ -581,6 +661,42 @@ state_by_application(const MtsRollup *rollup)
 
 /* ---- The state ---------------------------------------------------------- */
 
+/*
+ * mts_rollup_fingerprint
+ *		Return a number that tells by which declarations of the roll-up, of
+ *		the points, and of what lies between them, its rows are computed.
+ *
+ * The owner is a part of it, since another owner's writes mark nothing.
+ */
+int64
+mts_rollup_fingerprint(const MtsRollup *rollup)
+{
+	Oid relid = rollup->table->relid;
+	uint64 sum =
+		mts_fingerprint_options(rollup->table) +
+		mts_fingerprint_text("owner",
+							 GetUserNameFromId(owner_of(relid), false));
+	ListCell *lc;
+
+	foreach (lc, rollup->sources)
+		sum += mts_fingerprint_table(lfirst_oid(lc));
+	if (rollup->npoints)
+		sum += mts_fingerprint_column(relid, rollup->npoints);
+	for (int i = 0; i < rollup->ncolumns; i++)
+	{
+		const AttrNumber *totals = rollup->totals[i].of;
+		uint64 of = mts_fingerprint_column(rollup->points, i + 1);
+
+		if (rollup->keys[i])
+			sum += mts_fingerprint_pair(of, "key", relid, rollup->keys[i]);
+		for (int kind = 0; kind < MTS_ROLLUP_NKINDS; kind++)
+			if (totals[kind])
+				sum += mts_fingerprint_pair(of, mts_rollup_kinds[kind], relid,
+											totals[kind]);
+	}
+	return (int64) sum;
+}
+
 /* Read a date, or $minKey or $maxKey in place of one. */
 static bool
 read_time(bson_iter_t *at, MtsTime *t)
@@ -638,51 +754,82 @@ mts_rollup_make_ranges(const bson_iter_t *array)
 }
 
 static bool
-read_stale(const MtsRollup *rollup, bson_iter_t *array, MtsRanges *ranges)
+read_stale(const MtsRollup *rollup, bson_iter_t *array, MtsRollupState *state)
 {
 	bson_iter_t item;
 	bson_t view;
+	MtsRange range;
 
 	if (!BSON_ITER_HOLDS_ARRAY(array) || !bson_iter_recurse(array, &item))
 		return false;
-	*ranges = mts_rollup_make_ranges(array);
+	state->stale = mts_rollup_make_ranges(array);
+	state->open = mts_rollup_make_ranges(array);
 	while (bson_iter_next(&item))
+	{
 		if (!mts_document_view(&item, &view) ||
-			!mts_rollup_parse_range(rollup, &view,
-									&ranges->items[ranges->n++]))
+			!mts_rollup_parse_range(rollup, &view, &range))
 			return false;
-	mts_ranges_normalize(ranges);
+		state->stale.items[state->stale.n++] = range;
+		if (!bson_has_field(&view, "computed"))
+			state->open.items[state->open.n++] = range;
+	}
+	mts_ranges_normalize(&state->stale);
+	mts_ranges_normalize(&state->open);
 	return true;
+}
+
+const char mts_rollup_is_altered[] = "it or its points have been altered";
+
+/*
+ * mts_rollup_read_until
+ *		Read the watermark of a state, which may not be at the end of an
+ *		interval: MTS_TIME_MIN without one.  False if it is not a time.
+ */
+bool
+mts_rollup_read_until(const bson_t *doc, MtsTime *until)
+{
+	bson_iter_t at;
+
+	*until = MTS_TIME_MIN;
+	return !bson_iter_init_find(&at, doc, "until") || read_time(&at, until);
 }
 
 /*
  * mts_rollup_parse_state
  *		Read the document with the state of a roll-up.  Without a document,
  *		nothing is complete.
+ *
+ * Neither is it if the roll-up, or a table that it summarizes, has been
+ * declared in another way when its rows were computed, or if the document is
+ * invalid: it must not hinder queries of the points.
  */
 void
 mts_rollup_parse_state(const MtsRollup *rollup, const bson_t *doc,
 					   MtsRollupState *state)
 {
+	MtsTime until;
 	bson_iter_t at;
+	bool is_valid;
 
 	*state = (MtsRollupState){.until = MTS_TIME_MIN};
 	if (!doc)
 		return;
 	state->generation = mts_document_number(doc, "generation");
-	if ((bson_iter_init_find(&at, doc, "until") &&
-		 !read_time(&at, &state->until)) ||
-		state->until != mts_rollup_floor(rollup, state->until) ||
-		(bson_iter_init_find(&at, doc, "stale") &&
-		 !read_stale(rollup, &at, &state->stale)))
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
-			 errmsg("invalid state of roll-up \"%s\" in MongoDB collection "
-					"\"%s.%s\"",
-					rollup->table->collection, rollup->table->database,
-					MTS_ROLLUP_STATES),
-			 errhint("To begin again, remove the document.")));
+	is_valid = mts_rollup_read_until(doc, &until);
+	if (is_valid && until == MTS_TIME_MIN)
+		return;
+	if (is_valid && mts_document_number(doc, "fingerprint") !=
+						mts_rollup_fingerprint(rollup))
+		state->problem = mts_rollup_is_altered;
+	else if (!is_valid || until != mts_rollup_floor(rollup, until) ||
+			 (bson_iter_init_find(&at, doc, "stale") &&
+			  !read_stale(rollup, &at, state)))
+	{
+		state->stale = (MtsRanges){0};
+		state->problem = "its state is invalid";
+	}
+	else
+		state->until = until;
 }
 
 /*

@@ -38,6 +38,7 @@ typedef struct MtsRollup
 	Oid source;            /* the table that it summarizes: points, or a finer
 						  * roll-up */
 	Oid points;            /* the table of the points */
+	List *sources;         /* OIDs from source to points */
 	MtsSpan interval;      /* of a row */
 	const char *zone;      /* whose days and months it counts */
 	MtsClock clock;        /* of the zone */
@@ -60,19 +61,26 @@ typedef struct MtsRollup
  */
 typedef struct MtsRollupState
 {
-	MtsTime until;    /* the end of an interval; MTS_TIME_MIN without rows */
-	MtsRanges stale;  /* of whole intervals, sorted */
-	int64 generation; /* grows when a refresh begins or ends; see
-					   * sql/refresh.c */
+	MtsTime until;       /* the end of an interval; MTS_TIME_MIN if nothing is
+						  * complete */
+	MtsRanges stale;     /* of whole intervals, sorted */
+	MtsRanges open;      /* of these, what no refresh has computed since */
+	int64 generation;    /* grows when a refresh begins or ends; see
+						  * sql/refresh.c */
+	const char *problem; /* why nothing is complete although it has been
+						  * refreshed, or NULL */
 } MtsRollupState;
+
+/* The problem of rows that were computed by other options */
+extern const char mts_rollup_is_altered[];
 
 extern const char *const mts_rollup_kinds[MTS_ROLLUP_NKINDS];
 
 extern bool mts_rollup_find_kind(const char *name, MtsRollupKind *kind);
 extern List *mts_rollup_list(Oid source, bool is_written);
 extern MtsRollup *mts_rollup_try_open(Relation relation, const char **problem);
-extern MtsRollup *mts_rollup_open_to_mark(Relation relation,
-										  const MtsTable *points);
+extern const MtsRollup *mts_rollup_open_to_mark(Relation relation,
+												const MtsTable *points);
 extern MtsRollup *mts_rollup_open(Relation relation);
 extern MtsTime mts_rollup_floor(const MtsRollup *rollup, MtsTime t);
 extern MtsTime mts_rollup_ceil(const MtsRollup *rollup, MtsTime t);
@@ -83,6 +91,8 @@ extern MtsTime mts_rollup_limit(const MtsRollup *rollup, TimestampTz now);
 extern MtsRanges mts_rollup_make_ranges(const bson_iter_t *array);
 extern bool mts_rollup_parse_range(const MtsRollup *rollup, const bson_t *item,
 								   MtsRange *range);
+extern int64 mts_rollup_fingerprint(const MtsRollup *rollup);
+extern bool mts_rollup_read_until(const bson_t *doc, MtsTime *until);
 extern void mts_rollup_parse_state(const MtsRollup *rollup, const bson_t *doc,
 								   MtsRollupState *state);
 extern void mts_rollup_read_state(const MtsRollup *rollup, Oid userid,

@@ -83,11 +83,22 @@ sub check
 	return;
 }
 
+# Let the time pass in which a write could still be executed.
+sub settle
+{
+	my ($kind) = @_;
+
+	$nodes[0]->safe_psql('postgres', qq{SELECT mongo_ts_command('$kind', '{"update": "mongo_ts_rollups", "updates": [
+		{"q": {"stale.0": {"\$exists": true}}, "u": {"\$set": {"stale.\$[].computed": {"\$date": "2000-01-01T00:00:00Z"}}}, "multi": true}]}')});
+	return;
+}
+
 # Check that all is complete and right after a refresh.
 sub check_all
 {
 	my ($kind, $name) = @_;
 
+	settle($kind);
 	$nodes[0]->safe_psql('postgres', "SELECT mongo_ts_refresh_rollup('$kind.days')");
 	check($kind, $name);
 	is($nodes[0]->safe_psql('postgres', "SELECT count(*) > 100, count(*) FILTER (WHERE is_open) FROM $kind.compared"),
@@ -164,7 +175,7 @@ sub finish
 	return 0;
 }
 
-# Wait until no session works.
+# Wait until no session works, and none of their writes is under way.
 sub quiesce
 {
 	my ($kind, $sessions, $errors) = @_;
@@ -176,6 +187,7 @@ sub quiesce
 		start($session, $kind, $session->{statement});
 		finish($session, $errors);
 	}
+	settle($kind);
 	return;
 }
 
@@ -211,6 +223,37 @@ END
 	return;
 }
 
+# Check that a write whose outcome is unknown can be executed after a refresh.
+sub check_unknown
+{
+	my ($kind) = @_;
+
+	$nodes[0]->safe_psql('postgres', "SET search_path = $kind, public; INSERT INTO points VALUES ('2024-02-26 16:01Z', 'k1', 1)");
+	$nodes[0]->safe_psql('postgres', "SELECT mongo_ts_refresh_rollup('$kind.days')");
+	$nodes[0]->safe_psql('postgres', qq{SELECT mongo_ts_command('$kind', '{"update": "points", "updates": [
+		{"q": {"hour": {"\$date": "2024-02-26T16:00:00Z"}, "k": "k1"}, "u": {"\$set": {"m.2": 2}}}]}')});
+	check($kind, 'a write is executed after a refresh');
+	check_all($kind, '.. and another refresh');
+	return;
+}
+
+# Check that queries of altered points are not answered by the rows of before.
+sub check_altered
+{
+	my ($kind) = @_;
+	my $sums = join(';', map { "SET mongo_ts_fdw.enable_rollups = $_; SELECT count(*), sum(v) FROM points" } qw(on off));
+
+	foreach my $change ("ALTER v OPTIONS (ADD missing_value '7')", q{OPTIONS (ADD filter '{"k": "k1"}')})
+	{
+		my @rows = split(/\n/, $nodes[0]->safe_psql('postgres',
+			"SET search_path = $kind, public; BEGIN; ALTER FOREIGN TABLE points $change; $sums"));
+		my $wrong = $rows[0] eq $rows[1] ? 0 : 1;
+
+		ok(!$wrong, "$kind: after $change: $wrong differ");
+	}
+	return;
+}
+
 sub check_writes
 {
 	my ($kind) = @_;
@@ -226,6 +269,8 @@ sub check_writes
 	check_write($kind, "DELETE FROM points WHERE k = 'k1' AND v > 0 AND " . $hour->('10'));
 	check_write($kind, "DELETE FROM points WHERE ts >= '2024-02-26 12:00Z' AND ts < '2024-02-26 14:00Z'");
 	check_transaction($kind);
+	check_unknown($kind);
+	check_altered($kind);
 	return;
 }
 

@@ -170,7 +170,7 @@ sub some_time
 	  : pick(@{ $layout->{edges} }) + between(-2, 2) * pick(MINUTE, HOUR, DAY);
 }
 
-# The document of a roll-up's state
+# Set the state of a roll-up.
 sub state_of
 {
 	my ($name, $until, @stale) = @_;
@@ -178,11 +178,12 @@ sub state_of
 		'{"from": ' . json_date($_->[0]) . ', "to": ' . json_date($_->[1]) . '}'
 	} @stale;
 
-	return "SELECT mongo_ts_command('mongo', json_build_object('insert', "
-	  . "'mongo_ts_rollups', 'documents', json_build_array(json_build_object("
-	  . "'_id', '$name', 'until', json_build_object('\$date', to_char($until "
-	  . "AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')), "
-	  . "'stale', '[$ranges]'::json, 'generation', 1))));\n";
+	return "SELECT mongo_ts_command('mongo', json_build_object('update', "
+	  . "'mongo_ts_rollups', 'updates', json_build_array(json_build_object("
+	  . "'q', json_build_object('_id', '$name'), 'u', json_build_object("
+	  . "'\$set', json_build_object('until', json_build_object('\$date', "
+	  . "to_char($until AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')), "
+	  . "'stale', '[$ranges]'::json))))));\n";
 }
 
 # A roll-up with documents as rows
@@ -222,7 +223,9 @@ sub fill_rollup
 		  . sql_timestamptz($_->[0]) . ')'
 	} @stale;
 
+	# a refresh before all points makes the state
 	return table_of($layout, $name, $interval, $zone) . <<"END" . state_of($name, $until, @stale);
+		SELECT mongo_ts_refresh_rollup('f.$name', end_time => '0001-02-01Z');
 		INSERT INTO f.$name
 		SELECT start, type, CASE WHEN $complete THEN n ELSE 77 END,
 			CASE WHEN $complete THEN c ELSE 55 END,
