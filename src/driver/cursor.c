@@ -731,10 +731,28 @@ join_xact(MtsCursor *cursor)
 	cursor->attempt.needs_primary = true;
 }
 
+/* Tell whether an error says that a collection excludes transactions. */
+static bool
+is_excluded(const MtsCursor *cursor, const bson_error_t *error)
+{
+	return error->domain == MONGOC_ERROR_SERVER &&
+		   (mts_server_error_decide(cursor->connection, error,
+									MTS_PHASE_TRANSACTION) ==
+				MTS_AGAIN_PLAIN ||
+			(error->code == MTS_CODE_SNAPSHOT_UNAVAILABLE &&
+			 is_capped(cursor)));
+}
+
 /* Tell whether to open a cursor again after an error. */
 static bool
 should_open_again(MtsCursor *cursor, int tries, const bson_error_t *error)
 {
+	if (cursor->xact && is_excluded(cursor, error) &&
+		mts_xact_end_reading(cursor->connection))
+	{
+		join_xact(cursor);
+		return true;
+	}
 	if (!cursor->xact)
 		return mts_attempt_should_repeat(&cursor->attempt, error) ||
 			   should_choose_again(cursor, error);

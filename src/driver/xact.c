@@ -11,7 +11,18 @@
  * number of its session would abort it.
  *
  * The commands that have written are kept in a log (write_log.c).  After the
- * server has aborted the transaction, they can be sent again in a new one:
+ * server has aborted the transaction, they can be sent again in a new one.
+ * Each must have the effect again that was reported, or the transaction fails
+ * with a serialization failure:
+ *
+ * - An insert has an _id, so another one of the document is refused.
+ * - An update or a delete of a bucket has the condition that its points are as
+ *	 they were read.  It must find its bucket.
+ * - An upsert of new points stores these points, whatever else is stored.
+ * - A delete by a filter removes what matches.  So what it has matched is read
+ *	 again before, and compared (seen.c).
+ *
+ * This is done on two occasions:
  *
  * - A statement outside of a transaction block is repeated if another session
  *	 or an election was in its way.  Nothing of it has been returned.
@@ -63,6 +74,7 @@ typedef struct Xact
 	bool is_open;         /* it has begun */
 	bool must_abort;      /* so it may be, but not with all of the log */
 	bool is_aborted;      /* it was open, and is to be begun again */
+	bool reads_first;     /* it begins with reads, before it has written */
 	int starts;           /* how often it was begun */
 	int64 time;           /* of the last begin, in monotonic microseconds */
 	int64 lost_time;      /* of the tries that were aborted */
@@ -96,9 +108,16 @@ find(const MtsConnection *connection)
 
 /* Tell whether there is anything to commit. */
 static bool
-is_active(const Xact *xact)
+has_work(const Xact *xact)
 {
 	return xact->is_open || xact->log.kept.ncommands > 0;
+}
+
+/* Tell whether reads belong to the transaction. */
+static bool
+is_active(const Xact *xact)
+{
+	return has_work(xact) || xact->reads_first;
 }
 
 /*
@@ -302,6 +321,18 @@ mts_xact_record(const MtsConnection *connection, const char *database,
 }
 
 /*
+ * mts_xact_record_read
+ *		Append the command that has found what the next command removes to the
+ *		log.
+ */
+void
+mts_xact_record_read(const MtsConnection *connection, const char *database,
+					 const bson_t *command, const MtsSeen *seen)
+{
+	mts_write_log_append_read(&find(connection)->log, database, command, seen);
+}
+
+/*
  * mts_xact_drop
  *		Remove the commands that were recorded, because others follow that do
  *		the same.
@@ -325,7 +356,18 @@ mts_xact_keep(const MtsConnection *connection, MtsStored written)
 	Xact *xact = find(connection);
 
 	mts_write_log_keep(&xact->log);
+	xact->reads_first = false;
 	xact->written = mts_stored_sum(xact->written, written);
+}
+
+/* Raise an error: what was written or removed cannot be written again. */
+static _Noreturn void
+refuse_replay(const MtsAttempt *attempt, const char *detail)
+{
+	ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					errmsg("%s", attempt->message), errdetail("%s", detail),
+					errhint("Run the transaction again.")));
+	pg_unreachable();
 }
 
 /*
@@ -354,12 +396,43 @@ check_replayed(const Xact *xact, const MtsAttempt *attempt,
 	if (bson_has_field(reply, "writeErrors") ||
 		(entry->ndocuments >= 0 &&
 		 mts_document_number(reply, "n") != entry->ndocuments))
-		ereport(ERROR,
-				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-				 errmsg("%s", attempt->message),
-				 errdetail("Another session has changed what this transaction "
-						   "has written."),
-				 errhint("Run the transaction again.")));
+		refuse_replay(attempt, "Another session has changed what this "
+							   "transaction has written.");
+}
+
+/*
+ * Send a command of the log again.  Returns false with the reason in *error if
+ * the server does not answer, or aborts the transaction.
+ */
+static bool
+replay_command(Xact *xact, const MtsAttempt *attempt, const MtsLogEntry *entry,
+			   bson_error_t *error)
+{
+	MtsSeen before = {.ndocuments = entry->ndocuments, .hash = entry->hash};
+	MtsSeen now = {0};
+	const bson_t *reply;
+	bson_t *command;
+
+	if (entry->is_read)
+	{
+		if (!mts_seen_read(attempt, &xact->transaction, entry->database,
+						   entry->command, &now, error))
+			return false;
+		if (!mts_seen_is_equal(&before, &now))
+			refuse_replay(attempt, "Another session has changed what this "
+								   "transaction has removed.");
+		return true;
+	}
+	command = bson_copy(entry->command);
+	mts_document_adopt(command);
+	mts_transaction_append(&xact->transaction, command);
+	if (!mts_command_send(attempt, entry->database, command, &reply, error))
+	{
+		mts_transaction_classify(reply, error);
+		return false;
+	}
+	check_replayed(xact, attempt, entry, reply);
+	return true;
 }
 
 /*
@@ -380,17 +453,7 @@ replay(Xact *xact, const MtsAttempt *attempt, bson_error_t *error)
 	mts_write_log_rewind(&xact->log);
 	while (ok && mts_write_log_next(&xact->log, &entry))
 	{
-		const bson_t *reply;
-		bson_t *command;
-
-		command = bson_copy(entry.command);
-		mts_document_adopt(command);
-		mts_transaction_append(&xact->transaction, command);
-		ok = mts_command_send(attempt, entry.database, command, &reply, error);
-		if (ok)
-			check_replayed(xact, attempt, &entry, reply);
-		else
-			mts_transaction_classify(reply, error);
+		ok = replay_command(xact, attempt, &entry, error);
 		MemoryContextReset(memory);
 	}
 	MemoryContextSwitchTo(old);
@@ -578,6 +641,40 @@ mts_xact_transaction(MtsConnection *connection)
 }
 
 /*
+ * mts_xact_begin_reading
+ *		Have the next reads belong to a connection's transaction, although it
+ *		may not have written yet.
+ *
+ * The server has transactions.  What they find can then be removed, and
+ * nothing else: the server refuses to write what has changed since.
+ */
+void
+mts_xact_begin_reading(MtsConnection *connection)
+{
+	Xact *xact = find_or_make(connection);
+
+	xact->reads_first = xact->log.kept.ncommands == 0;
+	(void) mts_xact_transaction(connection);
+}
+
+/*
+ * mts_xact_end_reading
+ *		Have reads not belong to a connection's transaction, because their
+ *		collection excludes transactions; returns false if it has written.
+ */
+bool
+mts_xact_end_reading(const MtsConnection *connection)
+{
+	Xact *xact = find(connection);
+
+	if (!xact || xact->log.kept.ncommands > 0)
+		return false;
+	mts_xact_abort(connection, NULL);
+	xact->is_aborted = xact->reads_first = false;
+	return true;
+}
+
+/*
  * mts_xact_restart
  *		Have a connection's transaction begin again at its next use, because
  *		it cannot see a new collection, or cannot write to one; returns false
@@ -594,6 +691,7 @@ mts_xact_restart(const MtsConnection *connection)
 		return false;
 	mts_xact_abort(connection, NULL);
 	xact->is_aborted &= xact->log.kept.ncommands > 0;
+	xact->reads_first = false;
 	return true;
 }
 
@@ -689,8 +787,9 @@ finish(Xact *xact)
 {
 	if (xact->send)
 		xact->send(xact->connection, xact->send_arg);
-	else if (is_active(xact))
+	else if (has_work(xact))
 		commit(xact);
+	xact->reads_first = false;
 	mts_write_log_close(&xact->log);
 	xact->written = (MtsStored){0};
 	xact->is_of_statement = false;
@@ -766,13 +865,13 @@ finish_all(void)
 	{
 		Xact *xact = lfirst(lc);
 
-		if (is_active(xact) && !xact->send)
+		if (has_work(xact) && !xact->send)
 			reopen(xact);
 	}
 	foreach (lc, xacts)
 	{
 		Xact *xact = lfirst(lc);
-		bool is_written = is_active(xact);
+		bool is_written = has_work(xact);
 
 		if (any_is_done)
 			finish_after_another(xact);
@@ -888,7 +987,7 @@ remove_mark(Xact *xact, SubTransactionId subid)
 static void
 undo(Xact *xact, Mark mark)
 {
-	xact->is_of_statement = false;
+	xact->is_of_statement = xact->reads_first = false;
 	if (xact->log.end.ncommands == mark.end.ncommands)
 		return;
 	mts_write_log_cut(&xact->log, mark.end);
