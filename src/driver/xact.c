@@ -62,8 +62,19 @@ typedef struct Mark
 {
 	SubTransactionId subid;
 	MtsLogEnd end;
-	MtsStored written; /* before */
+	MtsStored stored; /* before */
 } Mark;
+
+/* A collection that the transaction has written */
+typedef struct Written
+{
+	char *database;
+	char *collection;
+	bool is_kept;       /* a command of the log has written it */
+	CommandId last;     /* PostgreSQL's command that has written it last */
+	bool is_recorded;   /* so has a command that is not kept yet */
+	CommandId recorded; /* and its command of PostgreSQL's */
+} Written;
 
 /* The transaction of a connection */
 typedef struct Xact
@@ -80,9 +91,11 @@ typedef struct Xact
 	int64 lost_time;      /* of the tries that were aborted */
 	bool is_of_statement; /* it ends with the current one; see edit.c */
 
-	MtsWriteLog log;   /* the commands that were done */
-	MtsStored written; /* by them */
-	List *marks;       /* Mark, of the subtransactions that have begun since */
+	MtsWriteLog log;  /* the commands that were done */
+	CommandId first;  /* PostgreSQL's command that sent the first of them */
+	List *written;    /* Written: the collections */
+	MtsStored stored; /* by them */
+	List *marks;      /* Mark, of the subtransactions that have begun since */
 
 	MtsXactSend send; /* the only command, if it has not been sent; or NULL */
 	void *send_arg;
@@ -177,6 +190,31 @@ mts_xact_is_active(Oid serverid)
 
 		if (xact->connection->serverid == serverid &&
 			(is_active(xact) || breaks_promise(xact)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * mts_xact_has_written
+ *		Tell whether the reads of a statement belong to a transaction, because
+ *		the current one has written to a server before a command of it.
+ *
+ * The statement sees what commands before that of its snapshot have written,
+ * and not what it, or a function that it calls, has written.
+ */
+bool
+mts_xact_has_written(Oid serverid, CommandId before)
+{
+	ListCell *lc;
+
+	foreach (lc, xacts)
+	{
+		const Xact *xact = lfirst(lc);
+
+		if (xact->connection->serverid == serverid &&
+			((xact->log.kept.ncommands > 0 && xact->first < before) ||
+			 breaks_promise(xact)))
 			return true;
 	}
 	return false;
@@ -305,6 +343,99 @@ mts_xact_should_repeat(MtsAttempt *attempt, int tries,
 
 /* ---- The log ------------------------------------------------------------ */
 
+/* Find what is recorded of a collection; NULL if it was not written. */
+static Written *
+find_written(const Xact *xact, const char *database, const char *collection)
+{
+	ListCell *lc;
+
+	foreach (lc, xact->written)
+	{
+		Written *written = lfirst(lc);
+
+		if (strcmp(written->collection, collection) == 0 &&
+			strcmp(written->database, database) == 0)
+			return written;
+	}
+	return NULL;
+}
+
+/*
+ * Record that the current command of PostgreSQL has written a collection.
+ * Statements that begin after that have a later number.
+ */
+static void
+record_written(Xact *xact, const char *database, const bson_t *command)
+{
+	CommandId current = GetCurrentCommandId(true);
+	Written *written;
+	bson_iter_t name;
+
+	if (xact->log.kept.ncommands == 0)
+		xact->first = current;
+	if (!bson_iter_init(&name, command) || !bson_iter_next(&name))
+		return;
+	written = find_written(xact, database, bson_iter_utf8(&name, NULL));
+	if (!written)
+	{
+		MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
+
+		written = palloc0(sizeof(Written));
+		written->database = pstrdup(database);
+		written->collection = pstrdup(bson_iter_utf8(&name, NULL));
+		xact->written = lappend(xact->written, written);
+		MemoryContextSwitchTo(old);
+	}
+	written->is_recorded = true;
+	written->recorded = current;
+}
+
+/* Keep what was recorded of collections, because it is written. */
+static void
+keep_written(const Xact *xact)
+{
+	ListCell *lc;
+
+	foreach (lc, xact->written)
+	{
+		Written *written = lfirst(lc);
+
+		if (written->is_recorded)
+			written->last = written->recorded;
+		written->is_kept |= written->is_recorded;
+		written->is_recorded = false;
+	}
+}
+
+/* Remove the commands that were recorded and are not kept. */
+static void
+forget_recorded(Xact *xact)
+{
+	ListCell *lc;
+
+	foreach (lc, xact->written)
+		((Written *) lfirst(lc))->is_recorded = false;
+	mts_write_log_cut(&xact->log, xact->log.kept);
+}
+
+/*
+ * mts_xact_writes_since
+ *		Tell whether a connection's transaction has written a collection in a
+ *		command of PostgreSQL's or a later one.
+ *
+ * The names are in UTF-8.
+ */
+bool
+mts_xact_writes_since(const MtsConnection *connection, const char *database,
+					  const char *collection, CommandId since)
+{
+	const Xact *xact = find(connection);
+	const Written *written =
+		xact ? find_written(xact, database, collection) : NULL;
+
+	return written && written->is_kept && written->last >= since;
+}
+
 /*
  * mts_xact_record
  *		Append a command that writes to the log, until mts_xact_keep() keeps it
@@ -316,8 +447,10 @@ void
 mts_xact_record(const MtsConnection *connection, const char *database,
 				const bson_t *command, int64 ndocuments)
 {
-	mts_write_log_append(&find(connection)->log, database, command,
-						 ndocuments);
+	Xact *xact = find(connection);
+
+	record_written(xact, database, command);
+	mts_write_log_append(&xact->log, database, command, ndocuments);
 }
 
 /*
@@ -340,9 +473,7 @@ mts_xact_record_read(const MtsConnection *connection, const char *database,
 void
 mts_xact_drop(const MtsConnection *connection)
 {
-	MtsWriteLog *log = &find(connection)->log;
-
-	mts_write_log_cut(log, log->kept);
+	forget_recorded(find(connection));
 }
 
 /*
@@ -356,8 +487,9 @@ mts_xact_keep(const MtsConnection *connection, MtsStored written)
 	Xact *xact = find(connection);
 
 	mts_write_log_keep(&xact->log);
+	keep_written(xact);
 	xact->reads_first = false;
-	xact->written = mts_stored_sum(xact->written, written);
+	xact->stored = mts_stored_sum(xact->stored, written);
 }
 
 /* Raise an error: what was written or removed cannot be written again. */
@@ -551,7 +683,7 @@ mts_xact_abort(const MtsConnection *connection, const bson_error_t *error)
 
 	if (!xact)
 		return;
-	mts_write_log_cut(&xact->log, xact->log.kept);
+	forget_recorded(xact);
 	if (error && error->domain != MONGOC_ERROR_SERVER &&
 		mts_connection_is_lost(connection, error))
 	{
@@ -578,7 +710,7 @@ mts_xact_open(MtsAttempt *attempt, MtsTransaction **transaction,
 
 	check(xact, attempt->connection);
 	xact->send = NULL;
-	mts_write_log_cut(&xact->log, xact->log.kept);
+	forget_recorded(xact);
 	attempt->in_transaction = true;
 	if (xact->must_abort)
 		abort_xact(xact);
@@ -776,7 +908,7 @@ commit(Xact *xact)
 	if (outcome == MTS_UNKNOWN)
 		refuse_commit(xact, message, &error);
 	xact->is_open = false;
-	mts_stored_record(connection, xact->server, xact->written);
+	mts_stored_record(connection, xact->server, xact->stored);
 	if (error.domain != 0)
 		mts_report_failure(connection, message, &error);
 }
@@ -791,7 +923,8 @@ finish(Xact *xact)
 		commit(xact);
 	xact->reads_first = false;
 	mts_write_log_close(&xact->log);
-	xact->written = (MtsStored){0};
+	xact->stored = (MtsStored){0};
+	xact->written = NIL;
 	xact->is_of_statement = false;
 }
 
@@ -960,7 +1093,7 @@ add_mark(Xact *xact, SubTransactionId subid)
 	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
 	Mark *mark = palloc(sizeof(Mark));
 
-	*mark = (Mark){subid, xact->log.kept, xact->written};
+	*mark = (Mark){subid, xact->log.kept, xact->stored};
 	xact->marks = lappend(xact->marks, mark);
 	MemoryContextSwitchTo(old);
 }
@@ -991,7 +1124,7 @@ undo(Xact *xact, Mark mark)
 	if (xact->log.end.ncommands == mark.end.ncommands)
 		return;
 	mts_write_log_cut(&xact->log, mark.end);
-	xact->written = mark.written;
+	xact->stored = mark.stored;
 	abort_xact(xact);
 }
 

@@ -16,6 +16,10 @@ extern void mts_xact_init(void);
 
 /* what belongs to the transaction of MongoDB */
 extern bool mts_xact_is_active(Oid serverid);
+extern bool mts_xact_has_written(Oid serverid, CommandId before);
+extern bool mts_xact_writes_since(const MtsConnection *connection,
+								  const char *database, const char *collection,
+								  CommandId since);
 extern MtsTransaction *mts_xact_transaction(MtsConnection *connection);
 extern int mts_xact_starts(const MtsConnection *connection);
 extern bool mts_xact_open(MtsAttempt *attempt, MtsTransaction **transaction,

@@ -378,7 +378,11 @@ remove_whole(Removal *removal)
 		/* a collection can exclude transactions */
 		if (!mts_route_delete(bulk, removal->delete->filter, part->collection,
 							  is_in_xact ? &part->seen : NULL))
+		{
+			/* that of other collections is read again, too */
+			mts_source_read_all_commands(removal->delete->scan->source);
 			return false;
+		}
 		part->is_removed = true;
 	}
 	return true;
@@ -431,6 +435,7 @@ see_all(MtsBulk *bulk, const char *collection, MtsSeen *seen)
 					.fetch_size = MTS_FIRST_BATCH,
 					.on_primary = true,
 					.in_xact = true,
+					.before = InvalidCommandId,
 					.relid = bulk->relid};
 	MtsCursor *cursor;
 	const bson_t *document;

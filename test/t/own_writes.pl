@@ -1,5 +1,6 @@
 # Proves, on a replica set, that what a transaction writes again has the effect
-# that it has reported.
+# that it has reported, and that its statements see its writes as they see those
+# of a local table.
 
 use strict;
 use warnings;
@@ -29,6 +30,12 @@ $node->safe_psql('postgres', <<'END');
 		OPTIONS (collection 'days_%Y%m%d');
 	CREATE FOREIGN TABLE documents (ts timestamptz, k text, v float8) SERVER mongo;
 	SELECT mongo_ts_command('mongo', '{"createIndexes": "documents", "indexes": [{"key": {"v": 1}, "name": "v", "unique": true}]}');
+	CREATE TABLE local (ts timestamptz, k text, v float8);
+	CREATE FUNCTION write_all(name text) RETURNS int LANGUAGE plpgsql VOLATILE AS $$
+	BEGIN
+		EXECUTE format('UPDATE %I SET v = v + 10', name);
+		RETURN 1;
+	END $$;
 END
 
 my $writer = session_start($node);
@@ -60,7 +67,7 @@ sub restart
 	run_all($writer, 'ROLLBACK');
 	run_all($other, 'ROLLBACK');
 	$node->safe_psql('postgres', join(';', map { "TRUNCATE $_; INSERT INTO $_ VALUES ('2024-01-01 00:00Z', 'a', 1), ('2024-01-01 00:01Z', 'a', 2), ('2024-01-02 00:00Z', 'a', 3)" }
-		  qw(points lists)));
+		  qw(points lists local)));
 	$node->safe_psql('postgres', q{TRUNCATE documents; INSERT INTO documents VALUES ('2024-01-01Z', 'a', 1)});
 	$day++;
 	return;
@@ -181,6 +188,85 @@ foreach my $table (qw(points lists))
 	like($err, qr/ERROR:  40001: /, '.. not to the slot of a point that was stored meanwhile');
 	is(stored($table), '01 00:00 a1, 01 00:01 a2, 01 00:30 a7, 02 00:00 a3', '.. which stays');
 }
+
+# ---- What statements see --------------------------------------------------
+
+# Run statements over the foreign table and the local one; check that the
+# output is the same.
+sub check_same
+{
+	my ($name, @statements) = @_;
+	my %out;
+
+	restart();
+	foreach my $table (qw(points local))
+	{
+		$out{$table} = '';
+		foreach my $statement ('BEGIN', @statements, 'ROLLBACK')
+		{
+			($out, $err) = session_query($writer, $statement =~ s/TABLE/$table/gr);
+			$out{$table} .= "$out\n$err\n";
+		}
+		$out{$table} =~ s/psql:<stdin>:\d+: |$table/ /g;
+	}
+	is($out{points}, $out{local}, $name);
+	unlike($out{points}, qr/ERROR/, '.. without an error');
+	return;
+}
+
+my $first = q{INSERT INTO TABLE VALUES ('2024-01-03Z', 'c', 5)};
+my $update = 'UPDATE TABLE SET v = v + 10';
+
+foreach my $before ([], [$first])
+{
+	my $name = @$before ? 'after a write' : 'before any write';
+
+	foreach my $query ('SELECT v FROM TABLE ORDER BY v', 'SELECT sum(v), count(*) FROM TABLE', 'SELECT k, max(v) FROM TABLE GROUP BY k ORDER BY k',
+		'SELECT v FROM TABLE WHERE ts > (SELECT min(ts) FROM TABLE) ORDER BY v', 'SELECT v FROM TABLE ORDER BY ts DESC LIMIT 2',
+		'SELECT v FROM TABLE UNION ALL SELECT -v FROM TABLE ORDER BY 1', q{SELECT DISTINCT ON (k) k, v FROM TABLE ORDER BY k, ts DESC})
+	{
+		check_same("$name: $query", @$before, "DECLARE c CURSOR FOR $query", $update, 'FETCH ALL c');
+		check_same('.. and a DELETE', @$before, "DECLARE c CURSOR FOR $query", q{DELETE FROM TABLE WHERE ts < '2024-01-02Z'}, 'FETCH ALL c');
+	}
+	check_same("$name: a cursor is read forward and backward", @$before, 'DECLARE c SCROLL CURSOR FOR SELECT v FROM TABLE ORDER BY v', $update,
+		'FETCH ALL c', 'FETCH BACKWARD ALL c', $update, 'FETCH ALL c');
+	check_same("$name: the rollback of a savepoint", @$before, 'DECLARE c CURSOR FOR SELECT v FROM TABLE ORDER BY v', 'SAVEPOINT s', $update, 'ROLLBACK TO s', $update,
+		'FETCH ALL c');
+	check_same("$name: a cursor of PL/pgSQL", @$before, <<'END');
+		DO $$
+		DECLARE
+			c refcursor;
+			n float8;
+		BEGIN
+			OPEN c FOR SELECT sum(v) FROM TABLE;
+			UPDATE TABLE SET v = v + 10;
+			FETCH c INTO n;
+			RAISE NOTICE '%', n;
+		END $$
+END
+	check_same("$name: $_", @$before, $_)
+	  foreach q{SELECT write_all('TABLE'), (SELECT sum(v) FROM TABLE)}, q{SELECT write_all('TABLE'), sum(v) FROM TABLE},
+	  q{SELECT write_all('TABLE') UNION ALL SELECT v FROM TABLE ORDER BY 1}, q{SELECT w, v FROM write_all('TABLE') w, TABLE ORDER BY v};
+}
+
+# A large one is kept in a file.
+check_same('a cursor of many rows', $first, q{INSERT INTO TABLE SELECT timestamptz '2025-01-01Z' + i * interval '1 min', repeat('k', 100), i FROM generate_series(1, 30000) i},
+	'DECLARE c CURSOR FOR SELECT count(*), sum(v), max(k) FROM (SELECT * FROM TABLE OFFSET 0) r', $update, 'FETCH ALL c');
+
+# Cursors WITH HOLD
+foreach my $table (qw(points local))
+{
+	restart();
+	run_all($writer, 'BEGIN', $first =~ s/TABLE/$table/r, "DECLARE c CURSOR WITH HOLD FOR SELECT v FROM $table ORDER BY v", $update =~ s/TABLE/$table/r, 'COMMIT', 'FETCH ALL c');
+	is($out, "1\n2\n3\n5", "$table: a cursor WITH HOLD does not see a later write");
+	run_all($writer, 'CLOSE c');
+}
+
+# What is asked for later, and cannot be read before, is an error.
+restart();
+run_all($writer, 'BEGIN', $first =~ s/TABLE/points/r, q{SELECT write_all('points'), (SELECT sum(v) FROM points p WHERE p.k = x.k) FROM (VALUES ('a'), ('b')) x (k)});
+like($err, qr/ERROR:  0A000: could not read MongoDB collection "own_writes.points"\nDETAIL:  The transaction has written to the collection since the statement began/,
+	'a subquery that depends on its row, after a write');
 
 session_end($_) foreach $writer, $other;
 my @failed = grep { !$_ } Test::More->builder->summary;
