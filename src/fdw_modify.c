@@ -569,7 +569,6 @@ mtsExecForeignTruncate(List *rels, DropBehavior behavior, bool restart_seqs)
 	{
 		const MtsTable *table = lfirst(lc);
 		MtsCollections *all;
-		List *names = NIL;
 		MtsRollupMarks *marks = mts_rollup_mark_begin(table, GetUserId());
 		MtsBulk bulk;
 
@@ -581,10 +580,10 @@ mtsExecForeignTruncate(List *rels, DropBehavior behavior, bool restart_seqs)
 		mts_route_init(&bulk, table, GetUserId());
 		all = mts_collections_list(table, GetUserId(), false);
 		for (int i = 0; i < all->n; i++)
-			names = lappend(names, (char *) all->items[i].name);
-		mts_route_delete(&bulk,
-						 table->filter ? table->filter : mts_document_new(),
-						 names);
+			mts_range_delete_all(&bulk,
+								 table->filter ? table->filter
+											   : mts_document_new(),
+								 all->items[i].name);
 	}
 }
 

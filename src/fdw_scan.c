@@ -36,6 +36,30 @@ scan_of(const ForeignScanState *state)
 
 /* ---- Rows --------------------------------------------------------------- */
 
+/* Read the next row; return an empty slot at the end. */
+static TupleTableSlot *
+next_row(ForeignScanState *state)
+{
+	TupleTableSlot *slot = state->ss.ss_ScanTupleSlot;
+	MtsScanNode *node = state->fdw_state;
+	const MtsCounters *counters;
+	int64 removed;
+
+	if (node->agg)
+		return mts_agg_next(node->agg, slot);
+	ExecClearTuple(slot);
+	counters = node->scan->counters;
+	removed = counters->removed;
+	if (node->merge)
+		(void) mts_merge_next(node->merge, slot);
+	else if (node->first)
+		(void) mts_first_rows_next(node->first, slot);
+	else if (mts_scan_next(node->scan, slot))
+		ExecStoreVirtualTuple(slot);
+	InstrCountFiltered1(state, counters->removed - removed);
+	return slot;
+}
+
 /* mtsBeginForeignScan: prepare; nothing is sent yet. */
 void
 mtsBeginForeignScan(ForeignScanState *state, int eflags)
@@ -67,29 +91,21 @@ mtsBeginForeignScan(ForeignScanState *state, int eflags)
 		node->merge = mts_merge_new(node->scan, state);
 	node->scan->is_generic = (eflags & MTS_EXPLAIN_GENERIC) != 0;
 	state->fdw_state = node;
+	if (node->scan->source->in_xact && (eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
+		node->late =
+			mts_late_scan_new(state, node->scan->table->serverid, next_row);
 }
 
 /* mtsIterateForeignScan: return the next row, or an empty slot at the end. */
 TupleTableSlot *
 mtsIterateForeignScan(ForeignScanState *state)
 {
-	TupleTableSlot *slot = state->ss.ss_ScanTupleSlot;
 	MtsScanNode *node = state->fdw_state;
-	const MtsCounters *counters;
-	int64 removed;
+	TupleTableSlot *slot = state->ss.ss_ScanTupleSlot;
 
-	if (node->agg)
-		return mts_agg_next(node->agg, slot);
-	ExecClearTuple(slot);
-	counters = node->scan->counters;
-	removed = counters->removed;
-	if (node->merge)
-		(void) mts_merge_next(node->merge, slot);
-	else if (node->first)
-		(void) mts_first_rows_next(node->first, slot);
-	else if (mts_scan_next(node->scan, slot))
-		ExecStoreVirtualTuple(slot);
-	InstrCountFiltered1(state, counters->removed - removed);
+	if (!node->late || !mts_late_scan_begin(node->late))
+		return next_row(state);
+	mts_late_scan_next(node->late, slot);
 	return slot;
 }
 
@@ -99,6 +115,8 @@ mtsReScanForeignScan(ForeignScanState *state)
 {
 	MtsScanNode *node = state->fdw_state;
 
+	if (node->late && mts_late_scan_reset(node->late))
+		return;
 	if (node->agg)
 		mts_agg_reset(node->agg);
 	if (node->merge)
@@ -116,6 +134,8 @@ mtsEndForeignScan(ForeignScanState *state)
 
 	if (!node)
 		return;
+	if (node->late)
+		mts_late_scan_end(node->late);
 	if (node->merge)
 		mts_merge_reset(node->merge);
 	if (node->first)

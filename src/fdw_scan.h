@@ -12,6 +12,7 @@
 
 #include "agg/agg.h"
 #include "scan/first_rows.h"
+#include "scan/late_scan.h"
 #include "scan/merge.h"
 #include "scan/scan.h"
 
@@ -22,6 +23,8 @@ typedef struct MtsScanNode
 	MtsMerge *merge;     /* puts its rows into order; NULL if unordered */
 	MtsFirstRows *first; /* keeps the first rows of series; or NULL */
 	MtsAgg *agg;         /* aggregates its points; NULL for a scan of rows */
+	MtsLateScan *late;   /* has its rows if the transaction wrote before it
+						  * began; NULL if it does not read the transaction */
 } MtsScanNode;
 
 extern void mtsBeginForeignScan(ForeignScanState *node, int eflags);

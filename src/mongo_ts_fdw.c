@@ -44,7 +44,7 @@ _PG_init(void)
 {
 	mts_connection_init();
 	mts_snapshot_init();
-	mts_cursor_init();
+	mts_spool_init();
 	mts_xact_init();
 	mts_stored_init();
 	mts_bulk_init();

@@ -57,6 +57,7 @@
 #include "driver/document.h"
 #include "driver/orphan.h"
 #include "driver/report.h"
+#include "driver/seen.h"
 #include "driver/server_error.h"
 #include "driver/stored.h"
 #include "driver/transaction.h"
@@ -421,6 +422,25 @@ append_number(const MtsRound *round, Command *command, bson_t *document)
 									  document);
 }
 
+/* Record a command of PostgreSQL's transaction. */
+static void
+record(const MtsRound *round, const Command *command, const bson_t *document)
+{
+	const MtsBulk *bulk = round->bulk;
+	const MtsOp *op = command->ops[0];
+
+	if (op->seen)
+		mts_xact_record_read(bulk->connection, bulk->database,
+							 mts_seen_command(op->seen, &round->attempt,
+											  mts_document_utf8(
+												  bulk->collection)),
+							 op->seen);
+	mts_xact_record(bulk->connection, bulk->database, document,
+					op->kind != MTS_OP_DELETE_MANY ? command->n
+					: op->seen                     ? op->seen->ndocuments
+												   : -1);
+}
+
 /* Send a command to the server that was selected, and do not wait. */
 static void
 submit_command(MtsRound *round, Command *command)
@@ -439,10 +459,7 @@ submit_command(MtsRound *round, Command *command)
 	if (round->kind == PART_PLAIN)
 		choose_number(round, command);
 	else if (round->kind == PART_XACT)
-		mts_xact_record(bulk->connection, bulk->database, document,
-						command->ops[0]->kind == MTS_OP_DELETE_MANY
-							? -1
-							: command->n);
+		record(round, command, document);
 	append_number(round, command, document);
 	command->is_sent = true;
 	round->send_error.domain = 0;
@@ -989,6 +1006,33 @@ give_up_updates(MtsRound *round)
 }
 
 /*
+ * Tell whether the transaction of a part has begun again since the caller has
+ * read what the writes must remove.
+ */
+static bool
+is_outdated(const MtsRound *round)
+{
+	const MtsSeen *seen = round->ops[0]->seen;
+
+	return seen &&
+		   seen->xact_starts != mts_xact_starts(round->bulk->connection);
+}
+
+/* Raise an error unless a delete has removed what was read before. */
+static void
+check_seen(const MtsRound *round)
+{
+	const MtsSeen *seen = round->ops[0]->seen;
+
+	if (seen && round->affected != seen->ndocuments)
+		mts_bulk_error_refuse_changed(
+			round->bulk,
+			psprintf(INT64_FORMAT " buckets were read, but " INT64_FORMAT
+								  " were removed.",
+					 seen->ndocuments, round->affected));
+}
+
+/*
  * Do the commands of a part of PostgreSQL's transaction.
  *
  * If tried updates have not all found a document, writes follow that are
@@ -1026,10 +1070,19 @@ finish_xact(MtsRound *round)
 	mts_cursor_spool(connection);
 	do
 	{
+		bool is_open;
+
 		rewind_commands(round);
-		if (mts_xact_open(&round->attempt, &round->transaction, &error) &&
-			finish_tried_commands(round, &error))
+		is_open = mts_xact_open(&round->attempt, &round->transaction, &error);
+		if (is_open && is_outdated(round))
 		{
+			bulk->is_outdated = true;
+			round->n = 0;
+			return true;
+		}
+		if (is_open && finish_tried_commands(round, &error))
+		{
+			check_seen(round);
 			finish_writes(round, ops, n);
 			if (round->has_duplicate)
 				mts_xact_abort(connection, NULL);
@@ -1338,9 +1391,10 @@ select_retries(MtsRound *round, int tries)
 static void
 finish(MtsRound *round)
 {
+	MtsBulk *bulk = round->bulk;
 	LOCKTAG tag;
 	bool is_locked = false;
-	int tries = 0;
+	int tries = bulk->tries;
 
 	while (round->n > 0)
 	{
@@ -1353,7 +1407,7 @@ finish(MtsRound *round)
 			if (select_retries(round, ++tries))
 			{
 				if (!is_locked)
-					tag = mts_bulk_lock(round->bulk);
+					tag = mts_bulk_lock(bulk);
 				is_locked = true;
 				mts_attempt_back_off(tries);
 			}
@@ -1362,6 +1416,7 @@ finish(MtsRound *round)
 		if (round->n > 0)
 			begin_part(round, tries);
 	}
+	bulk->tries = bulk->is_outdated ? tries : 0;
 	if (is_locked)
 		(void) LockRelease(&tag, ExclusiveLock, false);
 }
@@ -1647,6 +1702,7 @@ begin(MtsBulk *bulk, MtsOp *ops, int nops, bool is_early)
 	MtsRound *round;
 
 	bulk->affected = bulk->created = bulk->points_done = 0;
+	bulk->is_outdated = false;
 	round = bulk->round = make_round(bulk, ops, nops);
 	round->sessions = &connection->writes[!is_alone];
 	if (is_early && postpone(round))

@@ -29,12 +29,14 @@ typedef enum MtsOpKind
 typedef struct MtsOp
 {
 	MtsOpKind kind;
-	const bson_t *selector;   /* NULL in an insert */
-	const bson_t *document;   /* or pipeline; NULL in a delete */
-	int npoints;              /* that it stores */
-	bool edits_points;        /* or that it changes or removes */
-	bool ignores_duplicate;   /* a duplicate key is not an error */
-	const bson_t *new_bucket; /* what an upsert inserts instead, or NULL */
+	const bson_t *selector;     /* NULL in an insert */
+	const bson_t *document;     /* or pipeline; NULL in a delete */
+	int npoints;                /* that it stores */
+	bool edits_points;          /* or that it changes or removes */
+	bool ignores_duplicate;     /* a duplicate key is not an error */
+	const struct MtsSeen *seen; /* what a delete of all that matches must
+								 * remove; NULL for whatever there is */
+	const bson_t *new_bucket;   /* what an upsert inserts instead, or NULL */
 	void (*fall_back)(struct MtsOp *op); /* sets the selector and the document
 										  * that are always right, after the
 										  * server has refused this upsert, or
@@ -77,6 +79,9 @@ typedef struct MtsBulk
 
 	/* the last call */
 	bool is_undoable;   /* ROLLBACK undoes it */
+	bool is_outdated;   /* nothing was sent: what its delete has seen was read
+						 * before the transaction began again */
+	int tries;          /* of it and of those before that were outdated */
 	int64 affected;     /* found or created */
 	int64 created;      /* all, if the reply to a transaction was lost */
 	bool has_restarted; /* route.c: all that was written before is sent again,

@@ -10,7 +10,9 @@
  *
  * A cursor of a transaction of MongoDB would return what the transaction
  * writes while it is open.  PostgreSQL's cursors do not, so before each write
- * such a cursor is read to its end, into a spool.
+ * such a cursor is read to its end, into a spool.  So is a scan that has not
+ * begun (scan/late_scan.c).  A cursor that is opened too late is an error, if
+ * its collection was written.
  *
  * A caller that has other work can have the command sent, and come back when
  * the reply has arrived.
@@ -69,6 +71,8 @@ struct MtsCursor
 	bool compares_text;    /* its command does, byte by byte */
 	MtsSnapshot *snapshot; /* what it reads; NULL for the latest documents */
 	bool in_xact;          /* it reads what xact.c has written, if anything */
+	CommandId before;      /* in commands before this one; InvalidCommandId for
+							* all */
 	MtsTransaction *xact;  /* that of xact.c, or NULL */
 	int xact_starts;       /* when it was opened */
 	MtsAttempt attempt;    /* to get the first document */
@@ -110,6 +114,9 @@ struct MtsCursor
 
 /* The open cursors that read a transaction of xact.c */
 static dlist_head xact_cursors = DLIST_STATIC_INIT(xact_cursors);
+
+/* Those that have not begun, of all servers */
+static dlist_head late_readers = DLIST_STATIC_INIT(late_readers);
 
 /* The cursors whose callers wait */
 static dlist_head awaited_cursors = DLIST_STATIC_INIT(awaited_cursors);
@@ -330,25 +337,6 @@ close_with_context(void *cursor)
 	mts_cursor_close(cursor);
 }
 
-/* At the abort of a transaction, close the spools before its resources end. */
-static void
-close_spools(XactEvent event, void *arg)
-{
-	dlist_iter iter;
-
-	if (event != XACT_EVENT_ABORT)
-		return;
-	dlist_foreach(iter, &xact_cursors)
-		mts_spool_close(&dlist_container(MtsCursor, node, iter.cur)->spool);
-}
-
-/* mts_cursor_init: prepare for aborts; called once. */
-void
-mts_cursor_init(void)
-{
-	RegisterXactCallback(close_spools, NULL);
-}
-
 /* ---- Making ------------------------------------------------------------- */
 
 /*
@@ -473,6 +461,7 @@ mts_cursor_find(MtsConnection *connection, const char *database,
 	cursor->round_trips = find->round_trips;
 	cursor->snapshot = find->snapshot;
 	cursor->in_xact = find->in_xact;
+	cursor->before = find->before;
 	cursor->may_be_refused = find->may_be_refused;
 	/* a query that compares nothing can read a view with another collation */
 	cursor->compares_text =
@@ -709,6 +698,21 @@ report_failure(const MtsCursor *cursor, bson_error_t *error)
 	pg_unreachable();
 }
 
+/* Raise an error: a cursor would return what was written later. */
+static _Noreturn void
+refuse_late(const MtsCursor *cursor)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("%s", cursor->message),
+			 errdetail("The transaction has written to the collection since "
+					   "the statement began, and MongoDB would return what "
+					   "was written."),
+			 errhint("Read the rows before they are written, for example into "
+					 "a temporary table.")));
+	pg_unreachable();
+}
+
 /*
  * Have the cursor read what PostgreSQL's transaction has written, if it has
  * written anything.
@@ -723,6 +727,12 @@ join_xact(MtsCursor *cursor)
 		cursor->xact = mts_xact_transaction(cursor->connection);
 	if (!cursor->xact)
 		return;
+	if (mts_xact_writes_since(cursor->connection, cursor->database,
+							  cursor->collection, cursor->before))
+	{
+		cursor->xact = NULL;
+		refuse_late(cursor);
+	}
 	dlist_push_tail(&xact_cursors, &cursor->node);
 	cursor->xact_starts = mts_xact_starts(cursor->connection);
 	cursor->attempt.needs_primary = true;
@@ -762,10 +772,28 @@ reads_otherwise(MtsCursor *cursor, const bson_error_t *error)
 	return true;
 }
 
+/* Tell whether an error says that a collection excludes transactions. */
+static bool
+is_excluded(const MtsCursor *cursor, const bson_error_t *error)
+{
+	return error->domain == MONGOC_ERROR_SERVER &&
+		   (mts_server_error_decide(cursor->connection, error,
+									MTS_PHASE_TRANSACTION) ==
+				MTS_AGAIN_PLAIN ||
+			(error->code == MTS_CODE_SNAPSHOT_UNAVAILABLE &&
+			 is_capped(cursor)));
+}
+
 /* Tell whether to open a cursor again after an error. */
 static bool
 should_open_again(MtsCursor *cursor, int tries, const bson_error_t *error)
 {
+	if (cursor->xact && is_excluded(cursor, error) &&
+		mts_xact_end_reading(cursor->connection))
+	{
+		join_xact(cursor);
+		return true;
+	}
 	if (!cursor->xact)
 		return reads_otherwise(cursor, error) ||
 			   mts_attempt_should_repeat(&cursor->attempt, error) ||
@@ -1163,9 +1191,43 @@ mts_cursor_is_refused(const MtsCursor *cursor)
 }
 
 /*
+ * mts_cursor_await_write
+ *		Have a reader read all before the transaction writes to its server,
+ *		unless it leaves the list before.
+ */
+void
+mts_cursor_await_write(MtsLateReader *reader)
+{
+	dlist_push_tail(&late_readers, &reader->node);
+}
+
+/*
+ * Have a reader of a server that has not begun read all; false if none.  It
+ * leaves the list.
+ */
+static bool
+read_late(Oid serverid)
+{
+	dlist_iter iter;
+
+	dlist_foreach(iter, &late_readers)
+	{
+		MtsLateReader *reader = dlist_container(MtsLateReader, node, iter.cur);
+
+		if (reader->serverid != serverid)
+			continue;
+		dlist_delete(&reader->node);
+		reader->read_all(reader);
+		return true;
+	}
+	return false;
+}
+
+/*
  * mts_cursor_spool
  *		Have the open cursors of a connection's transaction return what they
- *		would now, whatever the transaction writes from now on.
+ *		would now, whatever the transaction writes from now on.  Readers that
+ *		have not begun read all.
  *
  * A cursor of a transaction that was aborted stays as it is: its next document
  * is an error.
@@ -1175,6 +1237,8 @@ mts_cursor_spool(const MtsConnection *connection)
 {
 	dlist_iter iter;
 
+	while (read_late(connection->serverid))
+		;
 	dlist_foreach(iter, &xact_cursors)
 	{
 		MtsCursor *cursor = dlist_container(MtsCursor, node, iter.cur);

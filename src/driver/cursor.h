@@ -5,6 +5,9 @@
 #ifndef MTS_CURSOR_H
 #define MTS_CURSOR_H
 
+#include "postgres.h"
+#include "lib/ilist.h"
+
 #include "driver/connection.h"
 #include "driver/snapshot.h"
 
@@ -15,6 +18,17 @@ typedef struct MtsCursor MtsCursor;
 
 /* The most documents in a first batch, whose size is not known yet */
 #define MTS_FIRST_BATCH 1500
+
+/*
+ * A reader of PostgreSQL's transaction that has not begun.  It reads all that
+ * it is to return before the transaction writes.
+ */
+typedef struct MtsLateReader
+{
+	dlist_node node;
+	Oid serverid;
+	void (*read_all)(struct MtsLateReader *reader);
+} MtsLateReader;
 
 /* A find command; an aggregate command if it has stages, group or first_of */
 typedef struct MtsFind
@@ -39,11 +53,12 @@ typedef struct MtsFind
 	bool may_be_refused;   /* a user who may not read it gets no documents */
 	MtsSnapshot *snapshot; /* what is read; NULL for the latest documents */
 	bool in_xact;       /* it sees what PostgreSQL's transaction has written */
+	CommandId before;   /* .. in commands before this one; InvalidCommandId for
+					   * all */
 	int64 *round_trips; /* counts those of the cursor, or NULL */
 	Oid relid;          /* the table that is read, or InvalidOid */
 } MtsFind;
 
-extern void mts_cursor_init(void);
 extern bson_t *mts_cursor_stages(const MtsFind *find);
 extern MtsCursor *mts_cursor_find(MtsConnection *connection,
 								  const char *database, const char *collection,
@@ -52,6 +67,7 @@ extern MtsCursor *mts_cursor_collections(MtsConnection *connection,
 										 const char *database);
 extern const bson_t *mts_cursor_next(MtsCursor *cursor);
 extern bool mts_cursor_is_refused(const MtsCursor *cursor);
+extern void mts_cursor_await_write(MtsLateReader *reader);
 extern void mts_cursor_spool(const MtsConnection *connection);
 extern bool mts_cursor_must_wait(MtsCursor *cursor);
 extern void mts_cursor_wait_any(List *cursors);

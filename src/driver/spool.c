@@ -11,10 +11,15 @@
  */
 #include "driver/spool.h"
 
+#include "access/xact.h"
+
 #include "compat.h"
 
 /* The most bytes that stay in memory */
 #define MAX_MEMORY (1024 * 1024)
+
+/* The spools that have files */
+static dlist_head files = DLIST_STATIC_INIT(files);
 
 /* Continue to read or write the file at a place. */
 static void
@@ -36,8 +41,11 @@ move_to_file(MtsSpool *spool)
 	StringInfo memory = spool->memory;
 
 	if (!spool->owner)
+	{
 		spool->owner = ResourceOwnerCreate(TopTransactionResourceOwner,
 										   "mongo_ts_fdw spool");
+		dlist_push_tail(&files, &spool->node);
+	}
 	if (!spool->file)
 	{
 		CurrentResourceOwner = spool->owner;
@@ -124,11 +132,29 @@ void
 mts_spool_close(MtsSpool *spool)
 {
 	if (spool->owner)
+	{
+		dlist_delete(&spool->node);
 		remove_file(spool->owner);
+	}
 	if (spool->memory)
 	{
 		pfree(spool->memory->data);
 		pfree(spool->memory);
 	}
 	*spool = (MtsSpool){spool->context};
+}
+
+/* At the abort of a transaction, remove the files before its resources end. */
+static void
+close_all(XactEvent event, void *arg)
+{
+	while (event == XACT_EVENT_ABORT && !dlist_is_empty(&files))
+		mts_spool_close(dlist_head_element(MtsSpool, node, &files));
+}
+
+/* mts_spool_init: prepare for aborts; called once. */
+void
+mts_spool_init(void)
+{
+	RegisterXactCallback(close_all, NULL);
 }

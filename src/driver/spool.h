@@ -6,6 +6,7 @@
 #define MTS_SPOOL_H
 
 #include "postgres.h"
+#include "lib/ilist.h"
 #include "lib/stringinfo.h"
 #include "storage/buffile.h"
 #include "utils/resowner.h"
@@ -24,10 +25,12 @@ typedef struct MtsSpool
 	StringInfo memory;     /* all bytes; NULL once they are in the file */
 	BufFile *file;         /* or NULL */
 	ResourceOwner owner;   /* of the file; or NULL */
+	dlist_node node;       /* in the list of those that have an owner */
 	MtsSpoolPlace end;     /* where bytes are appended */
 	MtsSpoolPlace next;    /* where bytes are read */
 } MtsSpool;
 
+extern void mts_spool_init(void);
 extern void mts_spool_append(MtsSpool *spool, const void *bytes, size_t size);
 extern void mts_spool_rewind(MtsSpool *spool);
 extern void mts_spool_read(MtsSpool *spool, void *bytes, size_t size);

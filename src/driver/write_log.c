@@ -14,31 +14,57 @@
 /* What precedes the name of the database and the command */
 typedef struct Header
 {
+	bool is_read;
 	int64 ndocuments;
+	uint64 hash;
 	uint32 database_size;
 	uint32 command_size;
 } Header;
 
-/*
- * mts_write_log_append
- *		Append a command, which mts_write_log_keep() keeps.
- *
- * ndocuments is the number of documents that it must write, or -1.  The log
- * lives in TopTransactionContext.
- */
-void
-mts_write_log_append(MtsWriteLog *log, const char *database,
-					 const bson_t *command, int64 ndocuments)
+/* Append a command.  The log lives in TopTransactionContext. */
+static void
+append(MtsWriteLog *log, Header header, const char *database,
+	   const bson_t *command)
 {
-	Header header = {ndocuments, strlen(database) + 1, command->len};
 	MtsSpool *spool = &log->spool;
 
+	header.database_size = strlen(database) + 1;
+	header.command_size = command->len;
 	spool->context = TopTransactionContext;
 	spool->end = log->end.place;
 	mts_spool_append(spool, &header, sizeof(header));
 	mts_spool_append(spool, database, header.database_size);
 	mts_spool_append(spool, bson_get_data(command), header.command_size);
 	log->end = (MtsLogEnd){spool->end, log->end.ncommands + 1};
+}
+
+/*
+ * mts_write_log_append
+ *		Append a command, which mts_write_log_keep() keeps.
+ *
+ * ndocuments is the number of documents that it must write, or -1.
+ */
+void
+mts_write_log_append(MtsWriteLog *log, const char *database,
+					 const bson_t *command, int64 ndocuments)
+{
+	append(log, (Header){.ndocuments = ndocuments}, database, command);
+}
+
+/*
+ * mts_write_log_append_read
+ *		Append the command that must find what was seen, before the one that
+ *		removes it.
+ */
+void
+mts_write_log_append_read(MtsWriteLog *log, const char *database,
+						  const bson_t *command, const MtsSeen *seen)
+{
+	append(log,
+		   (Header){.is_read = true,
+					.ndocuments = seen->ndocuments,
+					.hash = seen->hash},
+		   database, command);
 }
 
 /* mts_write_log_keep: keep all commands. */
@@ -100,7 +126,9 @@ mts_write_log_next(MtsWriteLog *log, MtsLogEntry *entry)
 	command =
 		MemoryContextAllocHuge(CurrentMemoryContext, header.command_size);
 	mts_spool_read(&log->spool, command, header.command_size);
+	entry->is_read = header.is_read;
 	entry->ndocuments = header.ndocuments;
+	entry->hash = header.hash;
 	entry->database = database;
 	entry->command = view;
 	if (!bson_init_static(view, command, header.command_size))

@@ -5,6 +5,7 @@
 #ifndef MTS_WRITE_LOG_H
 #define MTS_WRITE_LOG_H
 
+#include "driver/seen.h"
 #include "driver/spool.h"
 
 #include "bson/bson.h"
@@ -28,13 +29,19 @@ typedef struct MtsWriteLog
 /* A command of a log */
 typedef struct MtsLogEntry
 {
-	int64 ndocuments; /* that it has written; -1 if the number may change */
+	bool is_read;     /* it finds what the next command removes; see seen.c */
+	int64 ndocuments; /* that it has written or found; -1 if the number of
+					   * written ones may change */
+	uint64 hash;      /* of those that it has found */
 	const char *database;
 	const bson_t *command;
 } MtsLogEntry;
 
 extern void mts_write_log_append(MtsWriteLog *log, const char *database,
 								 const bson_t *command, int64 ndocuments);
+extern void mts_write_log_append_read(MtsWriteLog *log, const char *database,
+									  const bson_t *command,
+									  const MtsSeen *seen);
 extern void mts_write_log_keep(MtsWriteLog *log);
 extern void mts_write_log_cut(MtsWriteLog *log, MtsLogEnd end);
 extern void mts_write_log_close(MtsWriteLog *log);

@@ -11,7 +11,18 @@
  * number of its session would abort it.
  *
  * The commands that have written are kept in a log (write_log.c).  After the
- * server has aborted the transaction, they can be sent again in a new one:
+ * server has aborted the transaction, they can be sent again in a new one.
+ * Each must have the effect again that was reported, or the transaction fails
+ * with a serialization failure:
+ *
+ * - An insert has an _id, so another one of the document is refused.
+ * - An update or a delete of a bucket has the condition that its points are as
+ *	 they were read.  It must find its bucket.
+ * - An upsert of new points stores these points, whatever else is stored.
+ * - A delete by a filter removes what matches.  So what it has matched is read
+ *	 again before, and compared (seen.c).
+ *
+ * This is done on two occasions:
  *
  * - A statement outside of a transaction block is repeated if another session
  *	 or an election was in its way.  Nothing of it has been returned.
@@ -51,8 +62,19 @@ typedef struct Mark
 {
 	SubTransactionId subid;
 	MtsLogEnd end;
-	MtsStored written; /* before */
+	MtsStored stored; /* before */
 } Mark;
+
+/* A collection that the transaction has written */
+typedef struct Written
+{
+	char *database;
+	char *collection;
+	bool is_kept;       /* a command of the log has written it */
+	CommandId last;     /* PostgreSQL's command that has written it last */
+	bool is_recorded;   /* so has a command that is not kept yet */
+	CommandId recorded; /* and its command of PostgreSQL's */
+} Written;
 
 /* The transaction of a connection */
 typedef struct Xact
@@ -63,14 +85,17 @@ typedef struct Xact
 	bool is_open;         /* it has begun */
 	bool must_abort;      /* so it may be, but not with all of the log */
 	bool is_aborted;      /* it was open, and is to be begun again */
+	bool reads_first;     /* it begins with reads, before it has written */
 	int starts;           /* how often it was begun */
 	int64 time;           /* of the last begin, in monotonic microseconds */
 	int64 lost_time;      /* of the tries that were aborted */
 	bool is_of_statement; /* it ends with the current one; see edit.c */
 
-	MtsWriteLog log;   /* the commands that were done */
-	MtsStored written; /* by them */
-	List *marks;       /* Mark, of the subtransactions that have begun since */
+	MtsWriteLog log;  /* the commands that were done */
+	CommandId first;  /* PostgreSQL's command that sent the first of them */
+	List *written;    /* Written: the collections */
+	MtsStored stored; /* by them */
+	List *marks;      /* Mark, of the subtransactions that have begun since */
 
 	MtsXactSend send; /* the only command, if it has not been sent; or NULL */
 	void *send_arg;
@@ -96,9 +121,16 @@ find(const MtsConnection *connection)
 
 /* Tell whether there is anything to commit. */
 static bool
-is_active(const Xact *xact)
+has_work(const Xact *xact)
 {
 	return xact->is_open || xact->log.kept.ncommands > 0;
+}
+
+/* Tell whether reads belong to the transaction. */
+static bool
+is_active(const Xact *xact)
+{
+	return has_work(xact) || xact->reads_first;
 }
 
 /*
@@ -158,6 +190,31 @@ mts_xact_is_active(Oid serverid)
 
 		if (xact->connection->serverid == serverid &&
 			(is_active(xact) || breaks_promise(xact)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * mts_xact_has_written
+ *		Tell whether the reads of a statement belong to a transaction, because
+ *		the current one has written to a server before a command of it.
+ *
+ * The statement sees what commands before that of its snapshot have written,
+ * and not what it, or a function that it calls, has written.
+ */
+bool
+mts_xact_has_written(Oid serverid, CommandId before)
+{
+	ListCell *lc;
+
+	foreach (lc, xacts)
+	{
+		const Xact *xact = lfirst(lc);
+
+		if (xact->connection->serverid == serverid &&
+			((xact->log.kept.ncommands > 0 && xact->first < before) ||
+			 breaks_promise(xact)))
 			return true;
 	}
 	return false;
@@ -286,6 +343,99 @@ mts_xact_should_repeat(MtsAttempt *attempt, int tries,
 
 /* ---- The log ------------------------------------------------------------ */
 
+/* Find what is recorded of a collection; NULL if it was not written. */
+static Written *
+find_written(const Xact *xact, const char *database, const char *collection)
+{
+	ListCell *lc;
+
+	foreach (lc, xact->written)
+	{
+		Written *written = lfirst(lc);
+
+		if (strcmp(written->collection, collection) == 0 &&
+			strcmp(written->database, database) == 0)
+			return written;
+	}
+	return NULL;
+}
+
+/*
+ * Record that the current command of PostgreSQL has written a collection.
+ * Statements that begin after that have a later number.
+ */
+static void
+record_written(Xact *xact, const char *database, const bson_t *command)
+{
+	CommandId current = GetCurrentCommandId(true);
+	Written *written;
+	bson_iter_t name;
+
+	if (xact->log.kept.ncommands == 0)
+		xact->first = current;
+	if (!bson_iter_init(&name, command) || !bson_iter_next(&name))
+		return;
+	written = find_written(xact, database, bson_iter_utf8(&name, NULL));
+	if (!written)
+	{
+		MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
+
+		written = palloc0(sizeof(Written));
+		written->database = pstrdup(database);
+		written->collection = pstrdup(bson_iter_utf8(&name, NULL));
+		xact->written = lappend(xact->written, written);
+		MemoryContextSwitchTo(old);
+	}
+	written->is_recorded = true;
+	written->recorded = current;
+}
+
+/* Keep what was recorded of collections, because it is written. */
+static void
+keep_written(const Xact *xact)
+{
+	ListCell *lc;
+
+	foreach (lc, xact->written)
+	{
+		Written *written = lfirst(lc);
+
+		if (written->is_recorded)
+			written->last = written->recorded;
+		written->is_kept |= written->is_recorded;
+		written->is_recorded = false;
+	}
+}
+
+/* Remove the commands that were recorded and are not kept. */
+static void
+forget_recorded(Xact *xact)
+{
+	ListCell *lc;
+
+	foreach (lc, xact->written)
+		((Written *) lfirst(lc))->is_recorded = false;
+	mts_write_log_cut(&xact->log, xact->log.kept);
+}
+
+/*
+ * mts_xact_writes_since
+ *		Tell whether a connection's transaction has written a collection in a
+ *		command of PostgreSQL's or a later one.
+ *
+ * The names are in UTF-8.
+ */
+bool
+mts_xact_writes_since(const MtsConnection *connection, const char *database,
+					  const char *collection, CommandId since)
+{
+	const Xact *xact = find(connection);
+	const Written *written =
+		xact ? find_written(xact, database, collection) : NULL;
+
+	return written && written->is_kept && written->last >= since;
+}
+
 /*
  * mts_xact_record
  *		Append a command that writes to the log, until mts_xact_keep() keeps it
@@ -297,8 +447,22 @@ void
 mts_xact_record(const MtsConnection *connection, const char *database,
 				const bson_t *command, int64 ndocuments)
 {
-	mts_write_log_append(&find(connection)->log, database, command,
-						 ndocuments);
+	Xact *xact = find(connection);
+
+	record_written(xact, database, command);
+	mts_write_log_append(&xact->log, database, command, ndocuments);
+}
+
+/*
+ * mts_xact_record_read
+ *		Append the command that has found what the next command removes to the
+ *		log.
+ */
+void
+mts_xact_record_read(const MtsConnection *connection, const char *database,
+					 const bson_t *command, const MtsSeen *seen)
+{
+	mts_write_log_append_read(&find(connection)->log, database, command, seen);
 }
 
 /*
@@ -309,9 +473,7 @@ mts_xact_record(const MtsConnection *connection, const char *database,
 void
 mts_xact_drop(const MtsConnection *connection)
 {
-	MtsWriteLog *log = &find(connection)->log;
-
-	mts_write_log_cut(log, log->kept);
+	forget_recorded(find(connection));
 }
 
 /*
@@ -325,7 +487,19 @@ mts_xact_keep(const MtsConnection *connection, MtsStored written)
 	Xact *xact = find(connection);
 
 	mts_write_log_keep(&xact->log);
-	xact->written = mts_stored_sum(xact->written, written);
+	keep_written(xact);
+	xact->reads_first = false;
+	xact->stored = mts_stored_sum(xact->stored, written);
+}
+
+/* Raise an error: what was written or removed cannot be written again. */
+static _Noreturn void
+refuse_replay(const MtsAttempt *attempt, const char *detail)
+{
+	ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					errmsg("%s", attempt->message), errdetail("%s", detail),
+					errhint("Run the transaction again.")));
+	pg_unreachable();
 }
 
 /*
@@ -354,12 +528,43 @@ check_replayed(const Xact *xact, const MtsAttempt *attempt,
 	if (bson_has_field(reply, "writeErrors") ||
 		(entry->ndocuments >= 0 &&
 		 mts_document_number(reply, "n") != entry->ndocuments))
-		ereport(ERROR,
-				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-				 errmsg("%s", attempt->message),
-				 errdetail("Another session has changed what this transaction "
-						   "has written."),
-				 errhint("Run the transaction again.")));
+		refuse_replay(attempt, "Another session has changed what this "
+							   "transaction has written.");
+}
+
+/*
+ * Send a command of the log again.  Returns false with the reason in *error if
+ * the server does not answer, or aborts the transaction.
+ */
+static bool
+replay_command(Xact *xact, const MtsAttempt *attempt, const MtsLogEntry *entry,
+			   bson_error_t *error)
+{
+	MtsSeen before = {.ndocuments = entry->ndocuments, .hash = entry->hash};
+	MtsSeen now = {0};
+	const bson_t *reply;
+	bson_t *command;
+
+	if (entry->is_read)
+	{
+		if (!mts_seen_read(attempt, &xact->transaction, entry->database,
+						   entry->command, &now, error))
+			return false;
+		if (!mts_seen_is_equal(&before, &now))
+			refuse_replay(attempt, "Another session has changed what this "
+								   "transaction has removed.");
+		return true;
+	}
+	command = bson_copy(entry->command);
+	mts_document_adopt(command);
+	mts_transaction_append(&xact->transaction, command);
+	if (!mts_command_send(attempt, entry->database, command, &reply, error))
+	{
+		mts_transaction_classify(reply, error);
+		return false;
+	}
+	check_replayed(xact, attempt, entry, reply);
+	return true;
 }
 
 /*
@@ -380,17 +585,7 @@ replay(Xact *xact, const MtsAttempt *attempt, bson_error_t *error)
 	mts_write_log_rewind(&xact->log);
 	while (ok && mts_write_log_next(&xact->log, &entry))
 	{
-		const bson_t *reply;
-		bson_t *command;
-
-		command = bson_copy(entry.command);
-		mts_document_adopt(command);
-		mts_transaction_append(&xact->transaction, command);
-		ok = mts_command_send(attempt, entry.database, command, &reply, error);
-		if (ok)
-			check_replayed(xact, attempt, &entry, reply);
-		else
-			mts_transaction_classify(reply, error);
+		ok = replay_command(xact, attempt, &entry, error);
 		MemoryContextReset(memory);
 	}
 	MemoryContextSwitchTo(old);
@@ -504,7 +699,7 @@ mts_xact_abort(const MtsConnection *connection, const bson_error_t *error)
 
 	if (!xact)
 		return;
-	mts_write_log_cut(&xact->log, xact->log.kept);
+	forget_recorded(xact);
 	if (error && error->domain != MONGOC_ERROR_SERVER &&
 		mts_connection_is_lost(connection, error))
 	{
@@ -531,7 +726,7 @@ mts_xact_open(MtsAttempt *attempt, MtsTransaction **transaction,
 
 	check(xact, attempt->connection);
 	xact->send = NULL;
-	mts_write_log_cut(&xact->log, xact->log.kept);
+	forget_recorded(xact);
 	attempt->in_transaction = true;
 	if (xact->must_abort)
 		abort_xact(xact);
@@ -594,6 +789,40 @@ mts_xact_transaction(MtsConnection *connection)
 }
 
 /*
+ * mts_xact_begin_reading
+ *		Have the next reads belong to a connection's transaction, although it
+ *		may not have written yet.
+ *
+ * The server has transactions.  What they find can then be removed, and
+ * nothing else: the server refuses to write what has changed since.
+ */
+void
+mts_xact_begin_reading(MtsConnection *connection)
+{
+	Xact *xact = find_or_make(connection);
+
+	xact->reads_first = xact->log.kept.ncommands == 0;
+	(void) mts_xact_transaction(connection);
+}
+
+/*
+ * mts_xact_end_reading
+ *		Have reads not belong to a connection's transaction, because their
+ *		collection excludes transactions; returns false if it has written.
+ */
+bool
+mts_xact_end_reading(const MtsConnection *connection)
+{
+	Xact *xact = find(connection);
+
+	if (!xact || xact->log.kept.ncommands > 0)
+		return false;
+	mts_xact_abort(connection, NULL);
+	xact->is_aborted = xact->reads_first = false;
+	return true;
+}
+
+/*
  * mts_xact_restart
  *		Have a connection's transaction begin again at its next use, because
  *		it cannot see a new collection, or cannot write to one; returns false
@@ -610,6 +839,7 @@ mts_xact_restart(const MtsConnection *connection)
 		return false;
 	mts_xact_abort(connection, NULL);
 	xact->is_aborted &= xact->log.kept.ncommands > 0;
+	xact->reads_first = false;
 	return true;
 }
 
@@ -686,7 +916,7 @@ commit(Xact *xact)
 	if (outcome == MTS_UNKNOWN)
 		refuse_commit(xact, message, &error);
 	xact->is_open = false;
-	mts_stored_record(connection, xact->server, xact->written);
+	mts_stored_record(connection, xact->server, xact->stored);
 	if (error.domain != 0)
 		mts_report_failure(connection, message, &error);
 }
@@ -697,10 +927,12 @@ finish(Xact *xact)
 {
 	if (xact->send)
 		xact->send(xact->connection, xact->send_arg);
-	else if (is_active(xact))
+	else if (has_work(xact))
 		commit(xact);
+	xact->reads_first = false;
 	mts_write_log_close(&xact->log);
-	xact->written = (MtsStored){0};
+	xact->stored = (MtsStored){0};
+	xact->written = NIL;
 	xact->is_of_statement = false;
 }
 
@@ -774,13 +1006,13 @@ finish_all(void)
 	{
 		Xact *xact = lfirst(lc);
 
-		if (is_active(xact) && !xact->send)
+		if (has_work(xact) && !xact->send)
 			reopen(xact);
 	}
 	foreach (lc, xacts)
 	{
 		Xact *xact = lfirst(lc);
-		bool is_written = is_active(xact);
+		bool is_written = has_work(xact);
 
 		if (any_is_done)
 			finish_after_another(xact);
@@ -868,7 +1100,7 @@ add_mark(Xact *xact, SubTransactionId subid)
 	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
 	Mark *mark = palloc(sizeof(Mark));
 
-	*mark = (Mark){subid, xact->log.kept, xact->written};
+	*mark = (Mark){subid, xact->log.kept, xact->stored};
 	xact->marks = lappend(xact->marks, mark);
 	MemoryContextSwitchTo(old);
 }
@@ -895,11 +1127,11 @@ remove_mark(Xact *xact, SubTransactionId subid)
 static bool
 undo(Xact *xact, Mark mark)
 {
-	xact->is_of_statement = false;
+	xact->is_of_statement = xact->reads_first = false;
 	if (xact->log.end.ncommands == mark.end.ncommands)
 		return false;
 	mts_write_log_cut(&xact->log, mark.end);
-	xact->written = mark.written;
+	xact->stored = mark.stored;
 	return true;
 }
 

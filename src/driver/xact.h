@@ -5,6 +5,7 @@
 #ifndef MTS_XACT_H
 #define MTS_XACT_H
 
+#include "driver/seen.h"
 #include "driver/stored.h"
 #include "driver/transaction.h"
 
@@ -15,10 +16,16 @@ extern void mts_xact_init(void);
 
 /* what belongs to the transaction of MongoDB */
 extern bool mts_xact_is_active(Oid serverid);
+extern bool mts_xact_has_written(Oid serverid, CommandId before);
+extern bool mts_xact_writes_since(const MtsConnection *connection,
+								  const char *database, const char *collection,
+								  CommandId since);
 extern MtsTransaction *mts_xact_transaction(MtsConnection *connection);
 extern int mts_xact_starts(const MtsConnection *connection);
 extern bool mts_xact_open(MtsAttempt *attempt, MtsTransaction **transaction,
 						  bson_error_t *error);
+extern void mts_xact_begin_reading(MtsConnection *connection);
+extern bool mts_xact_end_reading(const MtsConnection *connection);
 extern bool mts_xact_begin_own(MtsConnection *connection);
 extern bool mts_xact_may_postpone(const MtsConnection *connection);
 extern void mts_xact_postpone(MtsConnection *connection, const char *database,
@@ -27,6 +34,9 @@ extern void mts_xact_postpone(MtsConnection *connection, const char *database,
 extern void mts_xact_record(const MtsConnection *connection,
 							const char *database, const bson_t *command,
 							int64 ndocuments);
+extern void mts_xact_record_read(const MtsConnection *connection,
+								 const char *database, const bson_t *command,
+								 const MtsSeen *seen);
 extern void mts_xact_drop(const MtsConnection *connection);
 extern void mts_xact_keep(const MtsConnection *connection, MtsStored written);
 extern void mts_xact_commit(const MtsConnection *connection);

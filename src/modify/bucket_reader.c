@@ -207,11 +207,21 @@ mts_bucket_reader_require_point(const MtsBucketReader *reader,
 }
 
 /*
- * mts_bucket_reader_require_free
- *		Require that the slot of a change is free.
+ * mts_bucket_reader_can_require_free
+ *		Tell whether terms can state that a slot is free.
  *
  * No simple term states that an index of an array is free, or that a slot is
- * free if a missing value can be stored there.  Nothing is required then.
+ * free if a missing value can be stored there.
+ */
+bool
+mts_bucket_reader_can_require_free(const MtsLayout *layout)
+{
+	return !layout->has_missing && mts_change_array_level(layout) < 0;
+}
+
+/*
+ * mts_bucket_reader_require_free
+ *		Require that the slot of a change is free.
  */
 void
 mts_bucket_reader_require_free(const MtsLayout *layout,
@@ -220,8 +230,6 @@ mts_bucket_reader_require_free(const MtsLayout *layout,
 	MtsElement none = {.type = 0};
 	char path[MTS_MAX_DOTTED];
 
-	if (layout->has_missing || mts_change_array_level(layout) >= 0)
-		return;
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		const MtsPath *field = &layout->columns[i].path;

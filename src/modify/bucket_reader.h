@@ -32,6 +32,7 @@ extern int mts_bucket_reader_find_change(const MtsBucketReader *reader,
 extern void mts_bucket_reader_require_point(const MtsBucketReader *reader,
 											const MtsChange *change,
 											bson_t *selector);
+extern bool mts_bucket_reader_can_require_free(const MtsLayout *layout);
 extern void mts_bucket_reader_require_free(const MtsLayout *layout,
 										   const MtsChange *change,
 										   bson_t *selector);

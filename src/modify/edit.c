@@ -683,13 +683,16 @@ refuse_move(const MtsEdits *edits, const MtsBucketWrite *write, MtsTime t,
 
 /*
  * Check that the slots to which points move in a bucket are free, or that
- * their points move too.  Require of the write that they still are so.
+ * their points move too.  Require of the write that they still are so; if no
+ * term states that, that the bucket has the same points.
  */
 static void
 check_slots(MtsEdits *edits, MtsBucketWrite *write)
 {
 	const MtsWriter *writer = edits->writer;
 	MtsBucketReader *reader = edits->reader;
+	const MtsLayout *layout = &writer->table->layout;
+	bool can_require_free = mts_bucket_reader_can_require_free(layout);
 	bool *is_taken = palloc0(write->n * sizeof(bool));
 
 	write->required = mts_document_new();
@@ -699,6 +702,9 @@ check_slots(MtsEdits *edits, MtsBucketWrite *write)
 												   write->values));
 	while (mts_bucket_reader_next_bucket(reader))
 	{
+		if (!can_require_free && write->kind == MTS_BUCKET_UPSERT)
+			mts_bucket_reader_require_bucket(layout, reader->bucket->document,
+											 write->required);
 		write->kind = MTS_BUCKET_UPDATE;
 		while (mts_bucket_reader_next_point(reader))
 		{
@@ -720,10 +726,12 @@ check_slots(MtsEdits *edits, MtsBucketWrite *write)
 											write->required);
 		}
 	}
-	for (int i = 0; i < write->n; i++)
+	if (!can_require_free && write->kind == MTS_BUCKET_UPSERT)
+		mts_bucket_reader_require_bucket(layout, NULL, write->required);
+	for (int i = 0; i < write->n && can_require_free; i++)
 		if (!is_taken[i])
-			mts_bucket_reader_require_free(&writer->table->layout,
-										   write->changes[i], write->required);
+			mts_bucket_reader_require_free(layout, write->changes[i],
+										   write->required);
 }
 
 /*
@@ -783,6 +791,13 @@ move_and_send(MtsEdits *edits)
 	bulk->joins_xact = joins_xact;
 	if (is_own)
 		mts_xact_commit(bulk->connection);
+}
+
+/* mts_edits_discard: send no edits, because all rows are read again. */
+void
+mts_edits_discard(MtsEdits *edits)
+{
+	tuplesort_end(edits->sort);
 }
 
 /*

@@ -17,6 +17,7 @@ extern MtsEdits *mts_edits_new(Relation relation, MtsWriter *writer,
 							   Oid userid, MtsRowIds *row_ids);
 extern bool mts_edits_add(MtsEdits *edits, ItemPointer tid, Datum old_row,
 						  TupleTableSlot *new_row);
+extern void mts_edits_discard(MtsEdits *edits);
 extern void mts_edits_finish(MtsEdits *edits);
 
 #endif /* MTS_EDIT_H */

@@ -227,7 +227,8 @@ is_duplicate(const MtsWriter *writer, const MtsOp *insert)
 	bson_t *terms = mts_document_new();
 	MtsFind find = {.projection = mts_document_make("{_id: 1}"),
 					.on_primary = true,
-					.in_xact = true};
+					.in_xact = true,
+					.before = InvalidCommandId};
 
 	if (!refusal || !mts_xact_is_active(bulk->connection->serverid))
 		return false;

@@ -215,6 +215,7 @@ find_in_collection(const MtsTargeting *targeting, MtsConnection *connection,
 					.on_primary = true,
 					.may_be_refused = true,
 					.in_xact = mts_table_joins_xact(table),
+					.before = InvalidCommandId,
 					.relid = table->relid};
 	const bson_t *group;
 	MtsCursor *cursor;

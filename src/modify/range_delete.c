@@ -7,6 +7,14 @@
  * are removed by a filter, with one command for each collection.  Other
  * points, and all of them if no filter is exact, are removed one by one (see
  * edit.c).
+ *
+ * Where the write belongs to PostgreSQL's transaction, the buckets are read in
+ * the transaction of MongoDB that removes them, so they are the same, and are
+ * read again if it is begun again.  Elsewhere, a bucket is removed with all
+ * that is stored in it by then.
+ *
+ * Alternatives: to name each bucket and its points sends all data back.  To
+ * read before the transaction, and again in it, takes twice as long.
  */
 #include "modify/range_delete.h"
 
@@ -14,6 +22,9 @@
 
 #include "core/bson/template.h"
 #include "core/query/filter.h"
+#include "driver/bulk_error.h"
+#include "driver/document.h"
+#include "driver/xact.h"
 #include "modify/edit.h"
 #include "modify/route.h"
 
@@ -125,39 +136,256 @@ mts_range_delete_prepare(MtsRangeDelete *delete)
 	MemoryContextSwitchTo(old);
 }
 
-/*
- * Count the points to be removed, and collect those that need an edit.  Record
- * their buckets in marks, which can be NULL.
- */
-static int64
-read_points(const MtsRangeDelete *delete, MtsEdits *edits,
-			MtsRollupMarks *marks, TupleTableSlot *slot)
+/* ---- Reading ------------------------------------------------------------ */
+
+/* The whole buckets of one collection */
+typedef struct Part
 {
+	const char *collection;
+	MtsSeen seen;
+	int64 npoints;   /* that were seen */
+	bool is_removed; /* by this statement */
+} Part;
+
+/* An execution */
+typedef struct Removal
+{
+	const MtsRangeDelete *delete;
+	Relation relation;
+	MtsWriter *writer;
+	TupleTableSlot *row;
+	Part *parts;
+	int nparts;
+	MtsEdits *edits; /* of points that are not in whole buckets */
+	int64 nedited;
+	bool reads_twice; /* what was read first must be found in the transaction,
+					   * too */
+} Removal;
+
+/* Return the whole buckets of the collection that is read. */
+static Part *
+find_part(Removal *removal)
+{
+	const char *name = removal->delete->scan->source->collection->name;
+	int i = 0;
+
+	while (removal->parts[i].collection != name)
+		i++;
+	return &removal->parts[i];
+}
+
+/* Begin to read the collections. */
+static void
+begin_reading(Removal *removal)
+{
+	MtsRangeDelete *delete = (MtsRangeDelete *) removal->delete;
 	MtsScan *scan = delete->scan;
+	List *names;
+
+	mts_range_delete_prepare(delete);
+	(void) mts_source_list_parts(scan->source, false);
+	names = mts_part_names(scan->source->parts);
+	if (!removal->parts)
+		removal->parts = palloc0(list_length(names) * sizeof(Part));
+	removal->nparts = list_length(names);
+	for (int i = 0; i < removal->nparts; i++)
+	{
+		Part *part = &removal->parts[i];
+
+		part->collection = list_nth(names, i);
+		if (!part->is_removed)
+			part->npoints = 0;
+		part->seen = (MtsSeen){.filter = delete->filter,
+							   .projection = scan->query->projection};
+	}
+	removal->nedited = 0;
+}
+
+/* Open the next bucket; get the document that was read. */
+static bool
+open_next(const MtsScan *scan, const bson_t **document)
+{
+	MemoryContext memory = scan->econtext->ecxt_per_tuple_memory;
+	MemoryContext old;
+
+	if (!scan->query->is_possible)
+		return false;
+	old = MemoryContextSwitchTo(memory);
+	do
+	{
+		MemoryContextReset(memory);
+		*document = mts_source_next(scan->source);
+	} while (*document &&
+			 !mts_bucket_open(scan->bucket, scan->source, *document));
+	MemoryContextSwitchTo(old);
+	return *document != NULL;
+}
+
+/*
+ * Count a point to be removed, and mark its interval as stale.  Record its
+ * edit unless its bucket is removed as a whole.
+ */
+static void
+add_point(Removal *removal, Part *whole)
+{
+	const MtsScan *scan = removal->delete->scan;
 	const MtsUnfold *unfold = &scan->bucket->unfold;
 	const MtsRanges *ranges = &scan->query->ranges;
-	int64 n = 0;
+	MtsRollupMarks *marks = removal->writer->marks;
+	TupleTableSlot *row = removal->row;
+	Datum old_row;
 
-	while (mts_scan_next(scan, slot))
+	if (marks)
+		mts_rollup_mark_add(marks,
+							Max(unfold->earliest, ranges->items[0].from),
+							Min(unfold->latest,
+								ranges->items[ranges->n - 1].to - 1));
+	if (whole)
 	{
-		n++;
-		if (marks)
-			mts_rollup_mark_add(marks,
-								Max(unfold->earliest, ranges->items[0].from),
-								Min(unfold->latest,
-									ranges->items[ranges->n - 1].to - 1));
-		ExecStoreVirtualTuple(slot);
-		if (!delete->filter ||
-			!mts_ranges_contain(&delete->whole, scan->bucket->unfold.start))
-		{
-			Datum row = ExecFetchSlotHeapTupleDatum(slot);
-
-			(void) mts_edits_add(edits, &slot->tts_tid, row, NULL);
-			pfree(DatumGetPointer(row));
-		}
-		ExecClearTuple(slot);
+		whole->npoints++;
+		return;
 	}
-	return n;
+	removal->nedited++;
+	old_row = ExecFetchSlotHeapTupleDatum(row);
+	(void) mts_edits_add(removal->edits, &row->tts_tid, old_row, NULL);
+	pfree(DatumGetPointer(old_row));
+}
+
+/* Read the points to be removed. */
+static void
+read_points(Removal *removal)
+{
+	const MtsRangeDelete *delete = removal->delete;
+	MtsScan *scan = delete->scan;
+	const bson_t *document;
+
+	begin_reading(removal);
+	while (open_next(scan, &document))
+	{
+		Part *whole = NULL;
+
+		if (delete->filter &&
+			mts_ranges_contain(&delete->whole, scan->bucket->unfold.start))
+		{
+			whole = find_part(removal);
+			mts_seen_add(&whole->seen, document);
+		}
+		while (mts_bucket_next_row(scan->bucket, removal->row))
+		{
+			ExecStoreVirtualTuple(removal->row);
+			add_point(removal, whole);
+			ExecClearTuple(removal->row);
+		}
+	}
+}
+
+/* Read the points to be removed, in place of those that were read before. */
+static void
+read_again(Removal *removal)
+{
+	MtsScan *scan = removal->delete->scan;
+	MtsBucket *bucket = scan->bucket;
+
+	if (removal->edits)
+	{
+		mts_edits_discard(removal->edits);
+		mts_scan_restart(scan);
+		bucket->row_ids = mts_row_ids_new(&scan->table->layout);
+	}
+	removal->edits = mts_edits_new(removal->relation, removal->writer,
+								   scan->source->userid, bucket->row_ids);
+	read_points(removal);
+}
+
+/* Raise an error: what was read has changed since. */
+static _Noreturn void
+refuse_change(const Removal *removal)
+{
+	mts_bulk_error_refuse_changed(&removal->writer->bulk,
+								  "A bucket has been added, changed or "
+								  "removed.");
+}
+
+/*
+ * Read again in the transaction, and check that nothing has changed since the
+ * moment of the statement.
+ */
+static void
+compare(Removal *removal)
+{
+	Removal now = *removal;
+
+	now.edits = NULL;
+	now.parts = NULL;
+	mts_scan_restart(removal->delete->scan);
+	read_again(&now);
+	mts_edits_discard(now.edits);
+	for (int i = 0; i < removal->nparts; i++)
+	{
+		Part *part = &removal->parts[i];
+
+		if (!part->is_removed &&
+			!mts_seen_is_equal(&part->seen, &now.parts[i].seen))
+			refuse_change(removal);
+		part->seen = now.parts[i].seen;
+	}
+}
+
+/* ---- Removing ----------------------------------------------------------- */
+
+/*
+ * Begin the transaction, so that what is read is what will be removed.  If
+ * the statement has read before, its moment is earlier: what it sees then is
+ * read first, and compared.
+ */
+static void
+begin_transaction(Removal *removal)
+{
+	MtsBucketSource *source = removal->delete->scan->source;
+	MtsBulk *bulk = &removal->writer->bulk;
+
+	if (!removal->delete->filter || !bulk->joins_xact ||
+		!mts_bulk_is_transaction(bulk))
+		return;
+	if (!source->in_xact && source->snapshot &&
+		mts_snapshot_time(source->snapshot) != 0)
+	{
+		removal->reads_twice = true;
+		read_again(removal);
+	}
+	mts_xact_begin_reading(bulk->connection);
+	mts_source_read_xact(source, true);
+}
+
+/*
+ * Remove whole buckets.  Returns false if the transaction has begun again
+ * since they were read.
+ */
+static bool
+remove_whole(Removal *removal)
+{
+	MtsBulk *bulk = &removal->writer->bulk;
+	int starts = mts_xact_starts(bulk->connection);
+	bool is_in_xact = removal->delete->scan->source->in_xact && starts > 0;
+
+	for (int i = 0; i < removal->nparts; i++)
+	{
+		Part *part = &removal->parts[i];
+
+		if (part->is_removed)
+			continue;
+		part->seen.xact_starts = starts;
+		/* a collection can exclude transactions */
+		if (!mts_route_delete(bulk, removal->delete->filter, part->collection,
+							  is_in_xact ? &part->seen : NULL))
+		{
+			/* that of other collections is read again, too */
+			mts_source_read_all_commands(removal->delete->scan->source);
+			return false;
+		}
+		part->is_removed = true;
+	}
+	return true;
 }
 
 /*
@@ -169,20 +397,78 @@ mts_range_delete_execute(MtsRangeDelete *delete, Relation relation)
 {
 	MtsScan *scan = delete->scan;
 	MtsWriter *writer = mts_writer_new(scan->table, scan->source->userid);
-	MtsEdits *edits = mts_edits_new(relation, writer, scan->source->userid,
-									scan->bucket->row_ids);
-	TupleTableSlot *row =
-		MakeSingleTupleTableSlot(RelationGetDescr(relation), &TTSOpsVirtual);
+	Removal removal = {.delete = delete,
+					   .relation = relation,
+					   .writer = writer,
+					   .row =
+						   MakeSingleTupleTableSlot(RelationGetDescr(relation),
+													&TTSOpsVirtual)};
 	int64 n;
 
 	mts_range_delete_prepare(delete);
-	n = read_points(delete, edits, writer->marks, row);
-	if (writer->marks)
-		mts_rollup_mark_send(writer->marks);
-	if (delete->filter)
-		mts_route_delete(&writer->bulk, delete->filter,
-						 mts_part_names(scan->source->parts));
-	mts_edits_finish(edits);
-	ExecDropSingleTupleTableSlot(row);
+	begin_transaction(&removal);
+	do
+	{
+		if (removal.reads_twice)
+			compare(&removal);
+		else
+			read_again(&removal);
+		if (writer->marks)
+			mts_rollup_mark_send(writer->marks);
+	} while (delete->filter && !remove_whole(&removal));
+	mts_edits_finish(removal.edits);
+	ExecDropSingleTupleTableSlot(removal.row);
+	n = removal.nedited;
+	for (int i = 0; i < removal.nparts; i++)
+		n += removal.parts[i].npoints;
 	return n;
+}
+
+/* ---- TRUNCATE ----------------------------------------------------------- */
+
+/* Read the documents of a collection that TRUNCATE removes. */
+static void
+see_all(MtsBulk *bulk, const char *collection, MtsSeen *seen)
+{
+	MtsFind find = {.filter = seen->filter,
+					.first_batch = MTS_FIRST_BATCH,
+					.fetch_size = MTS_FIRST_BATCH,
+					.on_primary = true,
+					.in_xact = true,
+					.before = InvalidCommandId,
+					.relid = bulk->relid};
+	MtsCursor *cursor;
+	const bson_t *document;
+
+	mts_xact_begin_reading(bulk->connection);
+	cursor =
+		mts_cursor_find(bulk->connection, bulk->database, collection, &find);
+	while ((document = mts_cursor_next(cursor)))
+		mts_seen_add(seen, document);
+	mts_cursor_close(cursor);
+	seen->xact_starts = mts_xact_starts(bulk->connection);
+}
+
+/*
+ * mts_range_delete_all
+ *		Remove all documents of a collection that match a filter.
+ *
+ * In a transaction block, they are read before, so that they can be compared
+ * if the transaction is begun again.
+ */
+void
+mts_range_delete_all(MtsBulk *bulk, const bson_t *filter,
+					 const char *collection)
+{
+	bool is_block = bulk->joins_xact && mts_bulk_is_transaction(bulk) &&
+					!mts_xact_may_repeat(bulk->connection);
+	MtsSeen seen;
+
+	do
+	{
+		seen = (MtsSeen){.filter = filter};
+		if (is_block)
+			see_all(bulk, collection, &seen);
+	} while (!mts_route_delete(bulk, filter, collection,
+							   seen.xact_starts > 0 ? &seen : NULL));
 }

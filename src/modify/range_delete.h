@@ -5,6 +5,7 @@
 #ifndef MTS_RANGE_DELETE_H
 #define MTS_RANGE_DELETE_H
 
+#include "driver/bulk.h"
 #include "scan/scan.h"
 
 typedef struct MtsRangeDelete
@@ -19,5 +20,7 @@ extern MtsRangeDelete *mts_range_delete_new(MtsScan *scan);
 extern void mts_range_delete_prepare(MtsRangeDelete *delete);
 extern int64 mts_range_delete_execute(MtsRangeDelete *delete,
 									  Relation relation);
+extern void mts_range_delete_all(MtsBulk *bulk, const bson_t *filter,
+								 const char *collection);
 
 #endif /* MTS_RANGE_DELETE_H */

@@ -277,16 +277,19 @@ mts_route_begin(MtsBulk *bulk, MtsOp *ops, int nops)
 
 /*
  * mts_route_delete
- *		Remove all documents that match a filter from some collections.
+ *		Remove all documents that match a filter from a collection.
+ *
+ * In PostgreSQL's transaction, they must be those that were seen, unless seen
+ * is NULL.  Returns false if the transaction has begun again since: the caller
+ * reads again.
  */
-void
-mts_route_delete(MtsBulk *bulk, const bson_t *filter, List *collections)
+bool
+mts_route_delete(MtsBulk *bulk, const bson_t *filter, const char *collection,
+				 const MtsSeen *seen)
 {
-	int n = list_length(collections);
-	MtsOp *ops = palloc(n * sizeof(MtsOp));
+	MtsOp op = {MTS_OP_DELETE_MANY, filter, .seen = seen,
+				.collection = collection};
 
-	for (int i = 0; i < n; i++)
-		ops[i] = (MtsOp){MTS_OP_DELETE_MANY, filter,
-						 .collection = list_nth(collections, i)};
-	mts_route_execute(bulk, ops, n);
+	mts_route_execute(bulk, &op, 1);
+	return !bulk->is_outdated;
 }

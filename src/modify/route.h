@@ -6,13 +6,14 @@
 #define MTS_ROUTE_H
 
 #include "driver/bulk.h"
+#include "driver/seen.h"
 #include "table/identity.h"
 
 extern void mts_route_init(MtsBulk *bulk, const MtsTable *table, Oid userid);
 extern void mts_route_begin(MtsBulk *bulk, MtsOp *ops, int nops);
 extern bool mts_route_is_listed(const List *names, const char *name);
 extern void mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops);
-extern void mts_route_delete(MtsBulk *bulk, const bson_t *filter,
-							 List *collections);
+extern bool mts_route_delete(MtsBulk *bulk, const bson_t *filter,
+							 const char *collection, const MtsSeen *seen);
 
 #endif /* MTS_ROUTE_H */

@@ -17,6 +17,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
+#include "utils/snapshot.h"
 
 #include "compat.h"
 #include "pushdown/shippable.h"
@@ -134,6 +135,9 @@ mts_scan_for_plan(ForeignScanState *node, const MtsTable *table, Oid userid,
 		mts_qual_init(qual, &node->ss.ps);
 		scan->spec.quals = lappend(scan->spec.quals, qual);
 	}
+	if (is_executed(node))
+		mts_source_read_command(scan->source,
+								node->ss.ps.state->es_snapshot->curcid);
 	if (is_executed(node) && table->is_consistent)
 		mts_source_read_snapshot(
 			scan->source,

@@ -36,9 +36,8 @@
  * mts_source_new
  *		Prepare to read buckets of a table; nothing is sent yet.
  *
- * The source is allocated in the current memory context.  Whether it reads
- * what PostgreSQL's transaction has written is decided here, before its
- * statement writes anything.
+ * The source is allocated in the current memory context.  It reads all that
+ * PostgreSQL's transaction has written, if that has written before.
  */
 MtsBucketSource *
 mts_source_new(const MtsTable *table, Oid userid, MtsCounters *counters)
@@ -50,8 +49,33 @@ mts_source_new(const MtsTable *table, Oid userid, MtsCounters *counters)
 	source->counters = counters;
 	source->in_xact =
 		mts_table_joins_xact(table) && mts_xact_is_active(table->serverid);
+	source->before = InvalidCommandId;
 	source->reader = mts_part_reader_new(source);
 	return source;
+}
+
+/*
+ * mts_source_read_command
+ *		Of what PostgreSQL's transaction has written, read that of commands
+ *		before the one of a statement.
+ */
+void
+mts_source_read_command(MtsBucketSource *source, CommandId before)
+{
+	source->before = before;
+	source->in_xact = mts_table_joins_xact(source->table) &&
+					  mts_xact_has_written(source->table->serverid, before);
+}
+
+/*
+ * mts_source_read_all_commands
+ *		Read all that PostgreSQL's transaction has written, also in the current
+ *		command.
+ */
+void
+mts_source_read_all_commands(MtsBucketSource *source)
+{
+	source->before = InvalidCommandId;
 }
 
 /*
@@ -67,6 +91,7 @@ mts_source_beside(const MtsBucketSource *other)
 
 	source->snapshot = other->snapshot;
 	source->in_xact = other->in_xact;
+	source->before = other->before;
 	return source;
 }
 
@@ -432,6 +457,7 @@ complete_find(const MtsBucketSource *source, MtsFind *find)
 	find->in_xact = source->in_xact;
 	find->raw_data = mts_native_is_raw(source->table);
 	find->other_buckets = source->table->other_buckets;
+	find->before = source->before;
 	find->relid = source->table->relid;
 }
 

@@ -48,7 +48,9 @@ typedef struct MtsBucketSource
 	Oid userid;
 	MtsCounters *counters;
 	MtsSnapshot *snapshot; /* what is read; NULL for the latest buckets */
-	bool in_xact; /* it reads what PostgreSQL's transaction has written */
+	bool in_xact;     /* it reads what PostgreSQL's transaction has written */
+	CommandId before; /* .. in commands before this one; InvalidCommandId for
+					   * all */
 
 	/* the parts of the table */
 	bool has_collections;
@@ -83,6 +85,8 @@ typedef struct MtsBucketSource
 extern MtsBucketSource *mts_source_new(const MtsTable *table, Oid userid,
 									   MtsCounters *counters);
 extern MtsBucketSource *mts_source_beside(const MtsBucketSource *source);
+extern void mts_source_read_command(MtsBucketSource *source, CommandId before);
+extern void mts_source_read_all_commands(MtsBucketSource *source);
 extern void mts_source_read_snapshot(MtsBucketSource *source,
 									 MtsSnapshot *snapshot);
 extern void mts_source_read_xact(MtsBucketSource *source, bool in_xact);
