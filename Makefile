@@ -58,7 +58,8 @@ check-all check-packages release-check: DEPS += git
 release-check: all-is-committed
 release-check: SUITES = lint unit regress isolation tap packages
 release-check: export RELEASE = 1
-check-all: export VERSIONS = 16 17 18 15/ferretdb 15/4.4.2 15/5.0.4 15/6.0.27 15/6.0.5x3
+check-all: export VERSIONS = 16 17 18 15/ferretdb 15/4.4.2 15/5.0.4 15/6.0.27 15/6.0.5x3 \
+	15/like-8.0 15/like-8.3 15/like-9.0 15/like-9.0+overload
 CHECKS = check check-all check-clients check-matrix check-packages release-check
 
 bench demo recording $(CHECKS):

@@ -51,16 +51,16 @@ my %code_names = (
 my %always_accepted = map { $_ => 1 } qw(hello isMaster ismaster saslStart
   saslContinue authenticate endSessions killCursors newerProxy);
 
-# How servers behave: version, the version; overload, N if each Nth command is
-# refused as too much; refuse_raw, the error code of each command with rawData;
-# and what is known of collections and cursors.
+# How servers behave: version, the version; overload, N if each Nth command of a
+# connection is refused as too much; refuse_raw, the error code of each command
+# with rawData; and what is known of collections and cursors.
 sub newer_behavior
 {
 	my ($version, $overload) = @_;
 
 	die "no version '$version'\n" unless $wire{$version};
 	return { version => $version, overload => $overload, refuse_raw => 0,
-		commands => 0, timeseries => {}, raw_cursors => {} };
+		timeseries => {}, raw_cursors => {} };
 }
 
 sub wire_version { return $wire{ $_[0]{version} } }
@@ -403,14 +403,14 @@ sub change_behavior
 # nothing.
 sub answer_to
 {
-	my ($behavior, $fields) = @_;
+	my ($behavior, $fields, $commands) = @_;
 	my $name = $fields->[0];
 	my $database = bson_text(field($fields, '$db') // bson_string('admin'));
 	my $is_raw = 0;
 
 	change_behavior($behavior, $fields) if $name eq 'newerProxy';
 	refuse(462, 'The request rate is exceeded', qw(SystemOverloadedError RetryableError NoWritesPerformed))
-	  if $behavior->{overload} && !$always_accepted{$name} && ++$behavior->{commands} % $behavior->{overload} == 0;
+	  if $behavior->{overload} && !$always_accepted{$name} && ++$$commands % $behavior->{overload} == 0;
 	if ($name =~ /^(?:getMore|killCursors)$/)
 	{
 		$is_raw = change_cursor_command($behavior, $fields);
@@ -483,13 +483,14 @@ sub change_sections
 	return $new;
 }
 
-# Rewrite a request.  Returns the message for the server, and the function that
+# Rewrite a request of a connection, whose commands are counted by reference.
+# Returns the message for the server, and the function that
 # changes its reply, if one does.  Throws {database, collection} if it must be
-# known first what that collection is.
+# known first whether that is a time-series collection.
 sub newer_request
 {
-	my ($behavior, $message) = @_;
-	my (undef, $id, undef, $opcode) = unpack('l<4', $message);
+	my ($behavior, $message, $commands) = @_;
+	my (undef, undef, undef, $opcode) = unpack('l<4', $message);
 	my $flags = unpack('x16 L<', $message);
 
 	if ($opcode == OP_MSG && $flags & CHECKSUM)
@@ -498,7 +499,7 @@ sub newer_request
 		substr($message, 16, 4, pack('L<', $flags & ~CHECKSUM));
 	}
 	my ($head, $fields, $rest) = read_message($message);
-	my $change = eval { answer_to($behavior, $fields) };
+	my $change = eval { answer_to($behavior, $fields, $commands) };
 
 	if (my $end = $@)
 	{

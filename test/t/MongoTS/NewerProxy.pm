@@ -66,7 +66,7 @@ sub pass_request
 {
 	my ($connection, $message) = @_;
 	my (undef, $id) = unpack('l<2', $message);
-	my ($new, $change) = eval { newer_request($behavior, $message) };
+	my ($new, $change) = eval { newer_request($behavior, $message, \$connection->{commands}) };
 
 	if (my $needed = $@)
 	{
@@ -157,7 +157,7 @@ sub accept_client
 	my $server = IO::Socket::INET->new($target) or return;
 	my $connection = { client => $client, server => $server,
 		input => { client => '', server => '' }, output => { client => '', server => '' },
-		rest => { client => 0, server => 0 }, change => {} };
+		rest => { client => 0, server => 0 }, change => {}, commands => 0 };
 
 	foreach my $socket ($client, $server)
 	{
@@ -250,7 +250,7 @@ sub listen_on
 }
 
 # Be a proxy on a port for the server at another one.  The version may be
-# followed by "+overload": then each tenth command is refused.
+# followed by "+overload": then each tenth command of a connection is refused.
 sub newer_run
 {
 	my ($version, $port, $server) = @_;
