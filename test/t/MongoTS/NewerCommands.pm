@@ -31,6 +31,7 @@ use constant {
 	OP_MSG => 2013,
 	CHECKSUM => 1,
 	MORE_TO_COME => 2,
+	BODY => 21,          # the offset of the document in an OP_MSG
 	RAW_DATA => 27,      # the wire versions that have raw data, and no buckets
 	NO_BUCKETS => 29,    # beside a time-series collection
 	BUCKETS => 'system.buckets.',
@@ -134,18 +135,33 @@ sub is_true { return defined $_[0] && $_[0][1] =~ /[^\0]/ }
 
 # ---- Replies --------------------------------------------------------------
 
+# A reply is changed by a function of its message by reference.  Return the one
+# that changes its fields by another function.
+sub by_fields
+{
+	my ($change) = @_;
+
+	return sub {
+		my ($message) = @_;
+		my ($head, $fields, $rest) = read_message($$message);
+
+		$change->($fields);
+		$$message = join_message($head, $fields, $rest);
+	};
+}
+
 # Return a function that replaces a reply, except for the time in it.
 sub instead
 {
 	my @reply = @_;
 
-	return sub {
+	return by_fields(sub {
 		my ($fields) = @_;
 		my @times = map { my $time = field($fields, $_); $time ? ($_ => $time) : () }
 		  qw($clusterTime operationTime);
 
 		@$fields = (@reply, @times);
-	};
+	});
 }
 
 # End the rewriting of a command that is not executed.
@@ -228,20 +244,23 @@ sub change_indexes
 }
 
 # Remember the cursor of buckets, and give it the name of the collection.  A
-# batch is large, so its bytes are not taken apart.
+# batch is large, so it stays where it is.
 sub change_cursor
 {
-	my ($behavior, $fields) = @_;
+	my ($behavior, $message) = @_;
+	my $cursor = bson_find($message, BODY, 'cursor') or return;
+	my $id = substr($$message, bson_find($message, $cursor, 'id'), 8);
+	my $ns = bson_find($message, $cursor, 'ns');
+	my $buckets = index($$message, BUCKETS, $ns);
 
-	change_document($fields, cursor => sub {
-			my ($cursor) = @_;
-			my $id = field($cursor, 'id');
-			my $ns = field($cursor, 'ns');
-
-			$behavior->{raw_cursors}{ $id->[1] } = 1 if is_true($id);
-			set_field($cursor, ns => bson_string(bson_text($ns) =~ s/\.system\.buckets\./\./r))
-			  if $ns;
-		});
+	$behavior->{raw_cursors}{$id} = 1 if $id =~ /[^\0]/;
+	return if $buckets < 0;
+	substr($$message, $buckets, length BUCKETS, '');
+	foreach my $length (0, BODY, $cursor, $ns)
+	{
+		substr($$message, $length, 4,
+			pack('l<', unpack('l<', substr($$message, $length, 4)) - length BUCKETS));
+	}
 	return;
 }
 
@@ -251,11 +270,11 @@ sub change_of
 	my ($behavior, $name, $is_raw) = @_;
 	my $is_newest = wire_version($behavior) >= NO_BUCKETS;
 
-	return sub { change_hello($behavior, $_[0]) } if $name =~ /^(?:hello|ismaster)$/i;
-	return sub { change_build_info($behavior, $_[0]) } if $name =~ /^buildinfo$/i;
+	return by_fields(sub { change_hello($behavior, $_[0]) }) if $name =~ /^(?:hello|ismaster)$/i;
+	return by_fields(sub { change_build_info($behavior, $_[0]) }) if $name =~ /^buildinfo$/i;
 	return unless $is_newest;
-	return \&change_collections if $name eq 'listCollections';
-	return \&change_indexes if $name eq 'listIndexes';
+	return by_fields(\&change_collections) if $name eq 'listCollections';
+	return by_fields(\&change_indexes) if $name eq 'listIndexes';
 	return sub { change_cursor($behavior, $_[0]) } if $is_raw;
 	return;
 }
@@ -441,7 +460,7 @@ sub read_message
 	my ($message) = @_;
 	my ($length, undef, undef, $opcode) = unpack('l<4', $message);
 	my $begin = $opcode == OP_QUERY ? 29 + length unpack('x20 Z*', $message)
-	  : $opcode == OP_REPLY ? 36 : 21;
+	  : $opcode == OP_REPLY ? 36 : BODY;
 	my $end = $begin + unpack('l<', substr($message, $begin, 4));
 
 	return (substr($message, 0, $begin), [ bson_fields($message, $begin) ], substr($message, $end));
@@ -513,16 +532,15 @@ sub newer_request
 		$opcode == OP_MSG && $flags & MORE_TO_COME ? undef : $change);
 }
 
-# Rewrite a reply by the function of its request.  Returns true as well if
-# another reply to the same request follows.
+# Rewrite a reply, given by reference, by the function of its request.  Returns
+# true if another reply to the same request follows.
 sub newer_reply
 {
 	my ($message, $change) = @_;
-	my ($head, $fields, $rest) = read_message($message);
-	my (undef, undef, undef, $opcode, $flags) = unpack('l<4 L<', $message);
+	my (undef, undef, undef, $opcode, $flags) = unpack('l<4 L<', $$message);
 
-	$change->($fields);
-	return (join_message($head, $fields, $rest), $opcode == OP_MSG && $flags & MORE_TO_COME);
+	$change->($message);
+	return $opcode == OP_MSG && $flags & MORE_TO_COME;
 }
 
 1;

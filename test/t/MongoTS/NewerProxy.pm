@@ -85,13 +85,12 @@ sub pass_request
 sub pass_reply
 {
 	my ($connection, $message) = @_;
-	my (undef, $id, $to) = unpack('l<3', $message);
+	my (undef, $id, $to) = unpack('l<3', $$message);
 	my $change = delete $connection->{change}{$to};
 
-	return hear($connection, $message) if $to == QUESTION;
-	my ($new, $has_more) = newer_reply($message, $change);
-	$connection->{change}{$id} = $change if $has_more;
-	$connection->{output}{client} .= $new;
+	return hear($connection, $$message) if $to == QUESTION;
+	$connection->{change}{$id} = $change if newer_reply($message, $change);
+	$connection->{output}{client} .= $$message;
 	return;
 }
 
@@ -134,7 +133,7 @@ sub pass_on
 		}
 		last if length $$input < $length;
 		my $message = substr($$input, 0, $length, '');
-		$from eq 'client' ? pass_request($connection, $message) : pass_reply($connection, $message);
+		$from eq 'client' ? pass_request($connection, $message) : pass_reply($connection, \$message);
 	}
 	return;
 }

@@ -11,7 +11,7 @@ use Exporter qw(import);
 use IO::Socket::INET;
 
 our @EXPORT = qw(bson_document bson_array bson_string bson_double bson_bool
-  bson_date bson_int32 bson_int64 bson_null bson_read bson_fields bson_text
+  bson_date bson_int32 bson_int64 bson_null bson_read bson_find bson_fields bson_text
   wire_message wire_command);
 
 use constant OP_MSG => 2013;
@@ -100,6 +100,24 @@ sub bson_read
 		$offset += $length;
 	}
 	return (\@names, \%values, $end + 1);
+}
+
+# Return the offset of a field's value in the document at an offset, or nothing
+# if it has no such field.  The bytes are given by reference.
+sub bson_find
+{
+	my ($bytes, $offset, $field) = @_;
+	my $end = $offset + unpack('l<', substr($$bytes, $offset, 4)) - 1;
+
+	$offset += 4;
+	while ($offset < $end)
+	{
+		my $at = 1 + index($$bytes, "\0", $offset + 1);
+
+		return $at if substr($$bytes, $offset + 1, $at - $offset - 2) eq $field;
+		$offset = $at + value_length($$bytes, $at, ord(substr($$bytes, $offset, 1)));
+	}
+	return;
 }
 
 # Read the document at an offset.  Returns its names and values, in order, as
