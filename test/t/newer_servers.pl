@@ -151,5 +151,29 @@ foreach my $server (sort keys %matches)
 	}
 }
 
+# ---- An overload that passes, and one that does not -----------------------
+
+behave('90', '"overload": 3');
+$session = session_start($node);
+foreach my $round (1 .. 3)
+{
+	($out, $err) = session_query($session, <<'END');
+		INSERT INTO v90.minutes SELECT timestamptz '2024-01-02Z' + i * interval '20 s', 'a', i FROM generate_series(1, 30) i;
+		UPDATE v90.minutes SET v = v + 1 WHERE ts > '2024-01-02Z' AND k = 'a';
+		SELECT count(*), sum(v) FROM v90.minutes WHERE ts > '2024-01-02Z';
+		DELETE FROM v90.minutes WHERE ts > '2024-01-02Z'
+END
+	is("$out$err", '30|495', 'writes and reads beside an overload');
+	($out, $err) = session_query($session, 'EXPLAIN (COSTS OFF) SELECT * FROM v90.points; SELECT sum(n) FROM v90.points');
+	like("$out$err", qr/Native Buckets: read by rawData\n.*\n8002000$/s, '.. and buckets');
+}
+behave('90', '"overload": 1');
+($out, $err) = session_query($session, 'SELECT count(*) FROM v90.minutes');
+like("$out$err", qr/^psql.*ERROR:  53000: .*MongoDB is overloaded/s, 'a command that is refused for good is an error');
+behave('90', '"overload": 0');
+($out, $err) = session_query($session, 'SELECT count(*) FROM v90.minutes');
+is("$out$err", '30', '.. and the session works');
+session_end($session);
+
 query("SELECT mongo_ts_command('v80', '{\"dropDatabase\": 1}')");
 done_testing();
