@@ -7,6 +7,8 @@
 #   make check-all       all suites, also long ones; SUITES selects some
 #   make check-matrix    all tests on PostgreSQL 15 to 18, as root; VERSIONS
 #                        selects versions of PostgreSQL and MongoDB
+#   make check-server    the tests that fit a server of yours, with a report; URI
+#                        is its URI
 #   make check-packages  the results of deb, dist and the Dockerfile, as root
 #   make release-check   whether the last commit can be released, as root
 #   make unit, lint      fast, without a server; make format formats the code
@@ -39,13 +41,16 @@ EXTRA_CLEAN = build src/*.o src/*/*.o src/core/*/*.o
 # These targets need no PGXS: it may not be installed yet, and it has a check
 # of its own.  They call make again for targets that need it.
 OWN = bench check check-all check-clients check-matrix check-packages deb demo \
-	dist format fuzz fuzz-programs lint recording release-check release-notes unit
+	check-server dist format fuzz fuzz-programs lint recording release-check release-notes unit
 ifneq ($(filter $(OWN),$(MAKECMDGOALS)),)
 
 .PHONY: $(MAKECMDGOALS)
 $(filter-out $(OWN),$(MAKECMDGOALS)):
 	$(MAKE) $@
 
+bench demo: RUN = test/$@/run
+recording: RUN = test/demo/run record
+check-server: RUN = test/server
 bench: DEPS = $(if $(QUICK),,python3 python3-pip debootstrap)
 check: SUITES = lint unit regress isolation tap
 check-all: SUITES = lint unit regress isolation tap fuzz long clients matrix packages
@@ -58,14 +63,16 @@ check-all check-packages release-check: DEPS += git
 release-check: all-is-committed
 release-check: SUITES = lint unit regress isolation tap packages
 release-check: export RELEASE = 1
-check-all: export VERSIONS = 16 17 18 15/ferretdb 15/4.4.2 15/5.0.4 15/6.0.27 15/6.0.5x3
+check-all: export VERSIONS = 16 17 18 15/ferretdb 15/4.4.2 15/5.0.4 15/6.0.27 15/6.0.5x3 \
+	15/like-8.0 15/like-8.3 15/like-9.0 15/like-9.0+overload
 CHECKS = check check-all check-clients check-matrix check-packages release-check
+check-server: export MONGODB_URI := $(if $(URI),$(value URI),$(MONGODB_URI))
 
-bench demo recording $(CHECKS):
+bench demo recording check-server $(CHECKS):
 	@test/deps $(DEPS)
 	@$(MAKE) -s all
 	@$(SUDO) $(MAKE) -s install >/dev/null
-	@$(if $(filter $(CHECKS),$@),REGRESS='$(REGRESS)' test/check $(SUITES),test/$(if $(filter recording,$@),demo/run record,$@/run))
+	@$(if $(filter $(CHECKS),$@),REGRESS='$(REGRESS)' test/check $(SUITES),$(RUN))
 
 # Installing requires sudo without write permission.  The shell tests that, as
 # make would test it before test/deps has installed pg_config.

@@ -13,11 +13,18 @@ SET IntervalStyle = 'postgres';
 \i sql/include/collations.sql
 RESET client_min_messages;
 
+-- A server of a user has credentials, and one database for all tests.
 \getenv uri MONGODB_URI
+\getenv username MONGODB_USERNAME
+\getenv password MONGODB_PASSWORD
 \set database mts_regress_ :suite
+\getenv database MONGO_TS_DATABASE
 CREATE SERVER :"suite" FOREIGN DATA WRAPPER mongo_ts_fdw
   OPTIONS (uri :'uri', database :'database');
 CREATE USER MAPPING FOR PUBLIC SERVER :"suite" OPTIONS (password_required 'false');
+\if :{?username}
+ALTER USER MAPPING FOR PUBLIC SERVER :"suite" OPTIONS (ADD username :'username', ADD password :'password');
+\endif
 SELECT mongo_ts_command(:'suite', '{"dropDatabase": 1}') \g /dev/null
 
 -- Insert documents into a collection.

@@ -269,12 +269,14 @@ END
 sub versions
 {
 	my ($layout) = @_;
+	my $is_raw = fetch(q(SELECT mongo_ts_command('mongo', '{"hello": 1}')->>'maxWireVersion')) >= 27;
+	my $of = $is_raw ? qq("$layout->{name}", "rawData": true) : qq("system.buckets.$layout->{name}");
 
 	return fetch(<<"END");
 		SELECT string_agg(format('%s of version %s', b->>'n', b->>'_id'), ', '
 			ORDER BY b->>'_id')
-		FROM jsonb_array_elements(mongo_ts_command('mongo', '{"aggregate":
-			"system.buckets.$layout->{name}", "pipeline": [{"\$group": {
+		FROM jsonb_array_elements(mongo_ts_command('mongo', '{"aggregate": $of,
+			"pipeline": [{"\$group": {
 			"_id": "\$control.version", "n": {"\$sum": 1}}}], "cursor": {}}')
 			->'cursor'->'firstBatch') b;
 END

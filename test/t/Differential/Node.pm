@@ -7,19 +7,31 @@ use warnings;
 
 use Exporter qw(import);
 use MongoTS::Collations;
-use MongoTS::Node qw(extension_sql);
+use MongoTS::Node qw(extension_sql quoted);
 use PostgreSQL::Test::Cluster;
 
 our @EXPORT_OK = qw(prepare_node run_sql fetch recover switches);
 
 my $node;
 
+# Return the user mapping for the server of MONGODB_URI.  The server of a user
+# has credentials; see test/server.
+sub user_mapping
+{
+	my %options = (username => $ENV{MONGODB_USERNAME}, password => $ENV{MONGODB_PASSWORD});
+	my $list = join(', ', map { "$_ " . quoted($options{$_}) } grep { defined $options{$_} } sort keys %options);
+
+	return 'CREATE USER MAPPING FOR PUBLIC SERVER mongo' . ($list && " OPTIONS ($list)");
+}
+
 # Start a cluster with these schemas, and run SQL there.  The server "mongo"
-# uses a database of the test's own.
+# uses a database of the test's own, or that of MONGO_TS_DATABASE.
 sub prepare_node
 {
 	my ($name, $schemas, $sql) = @_;
 	my $uri = $ENV{MONGODB_URI} =~ s/'/''/gr;
+	my $database = $ENV{MONGO_TS_DATABASE} || "${name}_$$";
+	my $mapping = user_mapping();
 	my $make = join "\n", map { "CREATE SCHEMA $_;" } @$schemas;
 
 	$node = PostgreSQL::Test::Cluster->new($name);
@@ -32,8 +44,9 @@ sub prepare_node
 	create_collations($node);
 	$node->safe_psql('postgres', extension_sql() . <<"END");
 		CREATE SERVER mongo FOREIGN DATA WRAPPER mongo_ts_fdw
-			OPTIONS (uri '$uri', database '${name}_$$');
-		CREATE USER MAPPING FOR PUBLIC SERVER mongo;
+			OPTIONS (uri '$uri', database '$database');
+		$mapping;
+		SELECT mongo_ts_command('mongo', '{"dropDatabase": 1}');
 		$make
 		$sql
 END

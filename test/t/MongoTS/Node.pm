@@ -188,6 +188,10 @@ sub skip_without_mongod
 	return;
 }
 
+# Return the server of the tests if it only answers as a newer one, such as
+# like-9.0; then so do others.
+sub imitated_server { return ($ENV{MONGO_TS_SERVER} // '') =~ /^(like-.*)/ ? $1 : '' }
+
 # Start a server with some options of mongod, which ends with the test.  Return
 # its URI.
 sub mongod_start
@@ -196,7 +200,8 @@ sub mongod_start
 	my $dir = PostgreSQL::Test::Utils::tempdir_short() . '/mongod';
 
 	local $ENV{PATH} = "$ENV{MONGO_TS_FAULT_DIR}:$ENV{PATH}";
-	delete local @ENV{qw(MONGODB_URI MONGO_TS_SERVER MONGO_TS_MEMBERS)};
+	local $ENV{MONGO_TS_SERVER} = imitated_server();
+	delete local @ENV{qw(MONGODB_URI MONGO_TS_MEMBERS)};
 	push @own, $dir;
 	open(my $uri, '-|', $mongodb, 'start', $dir, @options) or die $!;
 	return (readline($uri) =~ /(\S+)/)[0];
@@ -214,7 +219,8 @@ sub set_start
 
 	local $ENV{PATH} = "$ENV{MONGO_TS_FAULT_DIR}:$ENV{PATH}";
 	local $ENV{MONGO_TS_MEMBERS} = $set->{n};
-	delete local @ENV{qw(MONGODB_URI MONGO_TS_SERVER)};
+	local $ENV{MONGO_TS_SERVER} = imitated_server();
+	delete local $ENV{MONGODB_URI};
 	push @own, $set->{dir};
 	system("$mongodb start $set->{dir} >/dev/null") == 0
 	  or die 'cannot start a replica set';

@@ -11,8 +11,8 @@ use Exporter qw(import);
 use IO::Socket::INET;
 
 our @EXPORT = qw(bson_document bson_array bson_string bson_double bson_bool
-  bson_date bson_int32 bson_int64 bson_null bson_read wire_message
-  wire_command);
+  bson_date bson_int32 bson_int64 bson_null bson_read bson_find bson_fields bson_text
+  wire_message wire_command);
 
 use constant OP_MSG => 2013;
 
@@ -53,18 +53,24 @@ sub bson_array
 	return [ 0x04, bson_document(map { $n++ => $_ } @values)->[1] ];
 }
 
+# The sizes of values by their type, and of those that begin with a length, the
+# bytes that the length does not include
+my %size = (0x01 => 8, 0x06 => 0, 0x07 => 12, 0x08 => 1, 0x09 => 8, 0x0A => 0,
+	0x10 => 4, 0x11 => 8, 0x12 => 8, 0x13 => 16, 0x7F => 0, 0xFF => 0);
+my %beside_length = (0x02 => 4, 0x03 => 0, 0x04 => 0, 0x05 => 5, 0x0C => 16,
+	0x0D => 4, 0x0E => 4, 0x0F => 0);
+
 # Return the size of a value of a type at the offset $_[1] of $_[0].
 sub value_length
 {
 	my ($type) = $_[2];
-	my $prefix = $type =~ /^(?:2|3|4|5|13)$/ ? unpack('l<', substr($_[0], $_[1], 4)) : 0;
 
-	return 4 + $prefix if $type == 0x02 || $type == 0x0D;
-	return $prefix if $type == 0x03 || $type == 0x04;
-	return 5 + $prefix if $type == 0x05;
-	return { 0x01 => 8, 0x07 => 12, 0x08 => 1, 0x09 => 8, 0x0A => 0,
-		0x10 => 4, 0x11 => 8, 0x12 => 8, 0x13 => 16 }->{$type}
-	  // die "unexpected BSON type $type";
+	return $size{$type} if exists $size{$type};
+	# two strings that end with a zero
+	return index($_[0], "\0", index($_[0], "\0", $_[1]) + 1) + 1 - $_[1]
+	  if $type == 0x0B;
+	die "unexpected BSON type $type" unless exists $beside_length{$type};
+	return $beside_length{$type} + unpack('l<', substr($_[0], $_[1], 4));
 }
 
 # Read the document at an offset.  Returns its names in order, and a hash of
@@ -95,6 +101,49 @@ sub bson_read
 	}
 	return (\@names, \%values, $end + 1);
 }
+
+# Return the offset of a field's value in the document at an offset, or nothing
+# if it has no such field.  The bytes are given by reference.
+sub bson_find
+{
+	my ($bytes, $offset, $field) = @_;
+	my $end = $offset + unpack('l<', substr($$bytes, $offset, 4)) - 1;
+
+	$offset += 4;
+	while ($offset < $end)
+	{
+		my $at = 1 + index($$bytes, "\0", $offset + 1);
+
+		return $at if substr($$bytes, $offset + 1, $at - $offset - 2) eq $field;
+		$offset = $at + value_length($$bytes, $at, ord(substr($$bytes, $offset, 1)));
+	}
+	return;
+}
+
+# Read the document at an offset.  Returns its names and values, in order, as
+# bson_document() takes them.
+sub bson_fields
+{
+	my ($bytes, $offset) = (@_, 0);
+	my $end = $offset + unpack('l<', substr($bytes, $offset, 4)) - 1;
+	my @fields;
+
+	$offset += 4;
+	while ($offset < $end)
+	{
+		my $type = ord(substr($bytes, $offset, 1));
+		my $at = 1 + index($bytes, "\0", $offset + 1);
+		my $length = value_length($bytes, $at, $type);
+
+		push @fields, substr($bytes, $offset + 1, $at - $offset - 2),
+		  [ $type, substr($bytes, $at, $length) ];
+		$offset = $at + $length;
+	}
+	return @fields;
+}
+
+# Return the text of a string's value.
+sub bson_text { return substr($_[0][1], 4, -1) }
 
 # ---- Messages -------------------------------------------------------------
 
