@@ -64,7 +64,7 @@ release-check: all-is-committed
 release-check: SUITES = lint unit regress isolation tap packages
 release-check: export RELEASE = 1
 check-all: export VERSIONS = 16 17 18 19 15/ferretdb 15/4.4.2 15/5.0.4 15/6.0.27 15/6.0.5x3 \
-	15/like-8.0 15/like-8.3 15/like-9.0 15/like-9.0+overload
+	15/like-8.0 15/like-8.3 15/like-9.0 15/like-9.0+overload debian12 debian13
 CHECKS = check check-all check-clients check-matrix check-packages release-check
 check-server: export MONGODB_URI := $(if $(URI),$(value URI),$(MONGODB_URI))
 
