@@ -5,7 +5,7 @@
 #   make bench           the same, and measure; QUICK=1 uses less data
 #   make recording       the same, and record the demo for docs/images
 #   make check-all       all suites, also long ones; SUITES selects some
-#   make check-matrix    all tests on PostgreSQL 15 to 18, as root; VERSIONS
+#   make check-matrix    all tests on PostgreSQL 15 to 19, as root; VERSIONS
 #                        selects versions of PostgreSQL and MongoDB
 #   make check-server    the tests that fit a server of yours, with a report; URI
 #                        is its URI
@@ -63,8 +63,8 @@ check-all check-packages release-check: DEPS += git
 release-check: all-is-committed
 release-check: SUITES = lint unit regress isolation tap packages
 release-check: export RELEASE = 1
-check-all: export VERSIONS = 16 17 18 15/ferretdb 15/4.4.2 15/5.0.4 15/6.0.27 15/6.0.5x3 \
-	15/like-8.0 15/like-8.3 15/like-9.0 15/like-9.0+overload
+check-all: export VERSIONS = 16 17 18 19 15/ferretdb 15/4.4.2 15/5.0.4 15/6.0.27 15/6.0.5x3 \
+	15/like-8.0 15/like-8.3 15/like-9.0 15/like-9.0+overload debian12 debian13
 CHECKS = check check-all check-clients check-matrix check-packages release-check
 check-server: export MONGODB_URI := $(if $(URI),$(value URI),$(MONGODB_URI))
 

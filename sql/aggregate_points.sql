@@ -144,7 +144,9 @@ ALTER TABLE series ATTACH PARTITION series_1 FOR VALUES IN ('S1');
 ALTER TABLE series ATTACH PARTITION series_2 FOR VALUES IN ('S2');
 ANALYZE series_1;
 ANALYZE series_2;
-SELECT plan($$SELECT symbol, count(*), avg(price) FROM series GROUP BY symbol HAVING count(*) > 5$$, ', VERBOSE');
+-- where the groups are finished depends on PostgreSQL's version
+SELECT line FROM plan($$SELECT symbol, count(*), avg(price) FROM series GROUP BY symbol HAVING count(*) > 5$$) line
+ WHERE line ~ 'Foreign Scan|Relations|MongoDB';
 SELECT symbol, count(*), avg(price) FROM series GROUP BY symbol HAVING count(*) > 5 ORDER BY 1;
 SELECT same('SELECT symbol, d::date, count(*), avg(price) FROM series GROUP BY 1, 2 HAVING max(price) > 3');
 SELECT same('SELECT symbol, upper(symbol) FROM series GROUP BY symbol');

@@ -8,30 +8,7 @@
 \pset format unaligned
 \pset tuples_only on
 
--- Run a query of one number.  Shows the number, how it was found, and another
--- number that the query has if it reads rows.
-CREATE FUNCTION counts(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-  line text;
-  planned text = '';
-  run text = '';
-  counted bigint;
-  rows bigint;
-BEGIN
-  FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-    planned = planned || line;
-  END LOOP;
-  FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF) ' || query LOOP
-    run = run || line;
-  END LOOP;
-  EXECUTE query INTO counted;
-  SET LOCAL mongo_ts_fdw.enable_partial_aggregate = off;
-  EXECUTE query INTO rows;
-  SET LOCAL mongo_ts_fdw.enable_partial_aggregate = on;
-  RETURN counted || CASE WHEN run ~ '\.aggregate' THEN ' counted'
-      WHEN planned ~ '\.aggregate' THEN ' doubted and read' ELSE ' read' END ||
-    CASE WHEN counted IS DISTINCT FROM rows THEN ', but ' || rows || ' rows' ELSE '' END;
-END $$;
+\i sql/include/counts.sql
 
 CREATE FOREIGN TABLE event (
   ts      timestamptz,
@@ -81,8 +58,6 @@ CREATE FOREIGN TABLE strict (
 SELECT counts('SELECT count(n) FROM strict');
 SELECT counts('SELECT count(ts) FROM strict WHERE v < 50');
 SELECT counts('SELECT sum(c) FROM (SELECT count(*) + count(v) + count(n) AS c FROM strict) t');
-SELECT counts('SELECT count(deleted) FROM strict');
-SELECT counts('SELECT count(host) FROM strict');
 SELECT counts('SELECT count(n) FROM event');
 SELECT counts('SELECT count(n + 1) FROM strict');
 SELECT counts('SELECT count(*) FILTER (WHERE n > 3) FROM strict');
@@ -109,8 +84,7 @@ SELECT counts('SELECT count(*) FROM event'), counts('SELECT count(*) FROM event 
   counts('SELECT count(*) FROM event WHERE v > 3'), counts('SELECT count(*) FROM event WHERE n > 7');
 CALL replace('{"ts": null, "n": null}');
 SELECT counts('SELECT count(*) FROM event'), counts('SELECT count(*) FROM event WHERE ts < ''2024-03-10 04:00Z'''),
-  counts('SELECT count(*) FROM event WHERE n IS NULL'), counts('SELECT count(n) FROM strict'),
-  counts('SELECT count(ts) FROM strict');
+  counts('SELECT count(*) FROM event WHERE n IS NULL');
 
 -- Values that are errors
 CREATE FUNCTION fails(condition text, what text DEFAULT '*') RETURNS text LANGUAGE sql AS $$

@@ -65,8 +65,7 @@ SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SET enable_material = off;
 SET enable_memoize = off;
-EXPLAIN (COSTS OFF)
-SELECT n, (SELECT sum(v) FROM load WHERE v % 3 = n) FROM generate_series(0, 2) n;
+SELECT plan('SELECT n, (SELECT sum(v) FROM load WHERE v % 3 = n) FROM generate_series(0, 2) n');
 EXPLAIN (COSTS OFF)
 SELECT n, count(*) FROM generate_series(1, 3) n LEFT JOIN (SELECT v FROM load WHERE v % 3 = 0 OFFSET 0) t ON v % 7 > n GROUP BY n;
 SELECT same('SELECT n, count(*) FROM generate_series(1, 3) n LEFT JOIN (SELECT v FROM load WHERE v % 3 = 0 OFFSET 0) t ON v % 7 > n GROUP BY n');

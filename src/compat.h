@@ -1,6 +1,6 @@
 /*
  * compat.h
- *		The differences between PostgreSQL 15 to 18.
+ *		The differences between PostgreSQL 15 to 19.
  *
  * No other file tests the version of PostgreSQL.  core/bson/bson.h tests that
  * of libbson.  "Since 16" stands for PostgreSQL 16 and later.
@@ -25,6 +25,11 @@
 #include "utils/formatting.h"
 #include "utils/lsyscache.h"
 #include "utils/pg_locale.h"
+
+/* Since 16, a header has what a varlena is made of. */
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
 
 /* Since 18, a library has a name and a version. */
 #if PG_VERSION_NUM >= 180000
@@ -201,14 +206,34 @@ mts_copy_user(Query *query, RangeTblEntry *rte, const Query *from)
 #define mts_copy_user(query, rte, from) ((rte)->requiredPerms = 0)
 #endif
 
-/* 17 adds an argument for set operations. */
+/* 17 adds an argument for set operations, and 19 a name for EXPLAIN. */
 #include "optimizer/planner.h"
-#if PG_VERSION_NUM >= 170000
+#if PG_VERSION_NUM >= 190000
+#define mts_plan_subquery(root, query) \
+	subquery_planner((root)->glob, query, \
+					 choose_plan_name((root)->glob, "keys", true), root, \
+					 NULL, false, 0, NULL)
+#elif PG_VERSION_NUM >= 170000
 #define mts_plan_subquery(root, query) \
 	subquery_planner((root)->glob, query, root, false, 0, NULL)
 #else
 #define mts_plan_subquery(root, query) \
 	subquery_planner((root)->glob, query, root, false, 0)
+#endif
+
+/* Since 19, the members of an Append are in one argument. */
+#if PG_VERSION_NUM >= 190000
+#define mts_create_append_path(root, rel, members) \
+	create_append_path(root, rel, (AppendPathInput){.subpaths = (members)}, \
+					   NIL, NULL, 0, false, -1)
+#else
+#define mts_create_append_path(root, rel, members) \
+	create_append_path(root, rel, members, NIL, NIL, NULL, 0, false, -1)
+#endif
+
+/* 19 renames the path that removes repeated rows from sorted ones. */
+#if PG_VERSION_NUM < 190000
+#define create_unique_path create_upper_unique_path
 #endif
 
 /* Since 18, grouping sets make columns null as outer joins do. */
@@ -386,6 +411,17 @@ mts_parse_datetime(text *value, text *pattern, Datum *result, Oid *typid)
 							 &typmod, &tz, &failed);
 	return !failed;
 }
+#endif
+
+/*
+ * Times that timestamps cannot store are converted to an infinity.  Since 19,
+ * these functions report that softly by a node.
+ */
+#if PG_VERSION_NUM >= 190000
+#define mts_convert_time(name, value) \
+	name##_safe(value, (Node *) &(ErrorSaveContext){T_ErrorSaveContext})
+#else
+#define mts_convert_time(name, value) name##_opt_overflow(value, &(int){0})
 #endif
 
 /* Since 16, input functions can report errors softly. */

@@ -51,10 +51,15 @@ BEGIN
              'strict $.** ? (@.type() == "object" && exists (@.Buckets))') AS scan;
 END $$;
 
+-- A line of a plan with the names that PostgreSQL 15 gives to subplans and
+-- their results
+CREATE FUNCTION with_numbers(line text) RETURNS text LANGUAGE sql RETURN
+  regexp_replace(regexp_replace(regexp_replace(line, '\m(InitPlan|SubPlan) [a-z]+_(\d+)', '\1 \2'),
+    '\(InitPlan 1\)\.col1', '$0'), ' \(returns \$\d+\)$', '');
+
 -- Return the plan of a query without differences between PostgreSQL's
--- versions: names of subplans' parameters, fractional rows of a loop, and
--- amounts of memory; and without MongoDB's plan and the consistency, which
--- depend on the server.
+-- versions: names of subplans, fractional rows of a loop, and amounts of memory;
+-- and without MongoDB's plan and the consistency, which depend on the server.
 CREATE FUNCTION plan(query text, options text DEFAULT '') RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
   line text;
@@ -64,11 +69,10 @@ BEGIN
     options = options || ', BUFFERS OFF, TIMING OFF, SUMMARY OFF';
   END IF;
   FOR line IN EXECUTE 'EXPLAIN (COSTS OFF' || options || ') ' || query LOOP
-    CONTINUE WHEN line ~ '^ *MongoDB (Plan|Consistency): ';
+    CONTINUE WHEN line ~ '^ *(MongoDB (Plan|Consistency)|Replaces): ';
     number = substring(line FROM 'rows=([0-9.]+) loops');
     line = coalesce(replace(line, 'rows=' || number, 'rows=' || round(number::numeric)), line);
-    RETURN NEXT regexp_replace(regexp_replace(line, ' \(returns \$\d+\)$', ''),
-      '(Memory( Usage)?: )\d+kB', '\1some');
+    RETURN NEXT regexp_replace(with_numbers(line), '(Memory( Usage)?: )\d+kB', '\1some');
   END LOOP;
 END $$;
 

@@ -165,7 +165,7 @@ number_text(MtsToBson *encoder, Datum datum)
 			return OutputFunctionCall(&encoder->output, datum);
 		case FLOAT4OID:
 			datum = Float8GetDatum(DatumGetFloat4(datum));
-			/* fall through */
+			__attribute__((fallthrough));
 		case FLOAT8OID:
 			return DatumGetCString(
 				DirectFunctionCall1(numeric_out,

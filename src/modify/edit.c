@@ -23,6 +23,7 @@
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -113,7 +114,8 @@ mts_edits_new(Relation relation, MtsWriter *writer, Oid userid,
 	static Oid operators[] = {Int8LessOperator, TIDLessOperator};
 	static Oid collations[] = {InvalidOid, InvalidOid};
 	static bool nulls_first[] = {false, false};
-	TupleDesc desc = CreateTemplateTupleDesc(SORTED_ATTRIBUTES);
+	List *sorted = NIL;
+	TupleDesc desc;
 	MtsEdits *edits = palloc0(sizeof(MtsEdits));
 
 	edits->writer = writer;
@@ -131,7 +133,8 @@ mts_edits_new(Relation relation, MtsWriter *writer, Oid userid,
 	edits->room = 256;
 	edits->items = palloc(edits->room * sizeof(Edit));
 	for (int i = 0; i < SORTED_ATTRIBUTES; i++)
-		TupleDescInitEntry(desc, i + 1, NULL, types[i], -1, 0);
+		sorted = lappend(sorted, makeNullConst(types[i], -1, InvalidOid));
+	desc = ExecTypeFromExprList(sorted);
 	edits->sorted = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
 	edits->sort = tuplesort_begin_heap(desc, lengthof(columns), columns,
 									   operators, collations, nulls_first,

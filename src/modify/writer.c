@@ -37,6 +37,7 @@
  */
 #include "modify/writer.h"
 
+#include "access/htup_details.h"
 #include "common/hashfn.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -45,6 +46,7 @@
 #include "utils/memutils.h"
 #include "utils/typcache.h"
 
+#include "compat.h"
 #include "core/update/new_bucket.h"
 #include "core/update/update.h"
 #include "core/update/write_once.h"
@@ -153,10 +155,15 @@ is_plain(Datum value)
 static bool
 have_same_image(const MtsBucketColumn *column, Datum a, Datum b)
 {
+	Pointer one, other;
+
 	if (column->typlen != -1 || !is_plain(a) || !is_plain(b))
 		return datum_image_eq(a, b, column->typbyval, column->typlen);
-	return VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
-		   memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
+	one = DatumGetPointer(a);
+	other = DatumGetPointer(b);
+	return VARSIZE_ANY_EXHDR(one) == VARSIZE_ANY_EXHDR(other) &&
+		   memcmp(VARDATA_ANY(one), VARDATA_ANY(other),
+				  VARSIZE_ANY_EXHDR(one)) == 0;
 }
 
 static bool

@@ -158,17 +158,22 @@ mts_grouped_time(PlannerInfo *root, RelOptInfo *rel)
 /*
  * mts_grouped_new_rel
  *		Make a relation that belongs to the paths of an aggregation.
+ *
+ * PostgreSQL makes it as it makes a relation above the joins, so that it has
+ * all that a version of PostgreSQL sets in new relations.  A copy of root
+ * without such relations keeps it apart from those of the query.
  */
 RelOptInfo *
 mts_grouped_new_rel(const MtsAggregation *aggregation, Relids relids,
 					PathTarget *target)
 {
-	RelOptInfo *rel = makeNode(RelOptInfo);
+	PlannerInfo root = *aggregation->root;
+	RelOptInfo *rel;
 
+	MemSet(root.upper_rels, 0, sizeof(root.upper_rels));
+	rel = fetch_upper_rel(&root, UPPERREL_PARTIAL_GROUP_AGG, relids);
 	rel->reloptkind = RELOPT_JOINREL;
 	rel->rtekind = RTE_JOIN;
-	rel->relids = relids;
-	rel->consider_startup = aggregation->root->tuple_fraction > 0;
 	rel->consider_parallel = aggregation->output->consider_parallel;
 	rel->baserestrict_min_security = UINT_MAX;
 	rel->rel_parallel_workers = -1;
@@ -343,9 +348,8 @@ append_members(const MtsAggregation *aggregation, List *members, List *keys,
 		grouped->rows += child->rows;
 		paths = lappend(paths, child->cheapest_total_path);
 	}
-	add_path(grouped,
-			 (Path *) create_append_path(aggregation->root, grouped, paths,
-										 NIL, NIL, NULL, 0, false, -1));
+	add_path(grouped, (Path *) mts_create_append_path(aggregation->root,
+													  grouped, paths));
 	set_cheapest(grouped);
 	return grouped;
 }

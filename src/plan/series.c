@@ -215,8 +215,8 @@ add_skip_scan(const Series *series, List *order, bool is_sorted, Cost run)
 		path = (Path *) create_sort_path(root, output, path, series->pathkeys,
 										 -1);
 	if (series->clause == NIL && !series->is_plain)
-		path = (Path *) create_upper_unique_path(root, output, path,
-												 series->nkeys, series->n);
+		path = (Path *) create_unique_path(root, output, path, series->nkeys,
+										   series->n);
 	else
 	{
 		MemSet(&costs, 0, sizeof(costs));

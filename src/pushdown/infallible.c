@@ -124,7 +124,7 @@ can_fail(Node *node, const Target *target)
 			if (target->time > 0 &&
 				is_time_plus_multiple(target, (OpExpr *) node))
 				return false;
-			/* FALLTHROUGH */
+			__attribute__((fallthrough));
 		case T_FuncExpr:
 		case T_DistinctExpr:
 		case T_NullIfExpr:

@@ -171,7 +171,6 @@ check_list(const MtsTable *table, const MtsQual *qual, const bson_t *list)
 static MtsTime
 instant_of(const MtsQual *qual, Datum value)
 {
-	int overflow = 0;
 	MtsTime t;
 
 	if (qual->right_type == DATEOID)
@@ -183,17 +182,21 @@ instant_of(const MtsQual *qual, Datum value)
 		if (DATE_IS_NOEND(date))
 			return MTS_TIME_MAX;
 		t = qual->left_type == TIMESTAMPTZOID
-				? date2timestamptz_opt_overflow(date, &overflow)
-				: date2timestamp_opt_overflow(date, &overflow);
+				? mts_convert_time(date2timestamptz, date)
+				: mts_convert_time(date2timestamp, date);
 	}
-	else if (qual->right_type == TIMESTAMPOID &&
-			 qual->left_type == TIMESTAMPTZOID)
-		t = timestamp2timestamptz_opt_overflow(DatumGetTimestamp(value),
-											   &overflow);
 	else
+	{
 		t = DatumGetTimestamp(value);
-	if (overflow != 0)
-		return overflow < 0 ? MIN_TIMESTAMP - 1 : END_TIMESTAMP;
+		if (qual->right_type != TIMESTAMPOID ||
+			qual->left_type != TIMESTAMPTZOID || TIMESTAMP_NOT_FINITE(t))
+			return t;
+		t = mts_convert_time(timestamp2timestamptz, t);
+	}
+	if (TIMESTAMP_IS_NOBEGIN(t))
+		return MIN_TIMESTAMP - 1;
+	if (TIMESTAMP_IS_NOEND(t))
+		return END_TIMESTAMP;
 	return t;
 }
 

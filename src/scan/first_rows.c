@@ -20,6 +20,7 @@
 
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
 #include "utils/typcache.h"
@@ -59,11 +60,16 @@ struct MtsFirstRows
 static TupleDesc
 describe_keys(const MtsSortOrder *order, TupleDesc rows)
 {
-	TupleDesc desc = CreateTemplateTupleDesc(order->nfirst);
+	List *keys = NIL;
 
 	for (int i = 0; i < order->nfirst; i++)
-		TupleDescCopyEntry(desc, i + 1, rows, order->keys[i].column + 1);
-	return desc;
+	{
+		Form_pg_attribute column = TupleDescAttr(rows, order->keys[i].column);
+
+		keys = lappend(keys, makeNullConst(column->atttypid, column->atttypmod,
+										   column->attcollation));
+	}
+	return ExecTypeFromExprList(keys);
 }
 
 /* Make the table of series. */

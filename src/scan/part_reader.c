@@ -362,7 +362,7 @@ mts_part_reader_next(MtsPartReader *reader)
 				reader->state = AT_FIRST;
 				return count_bucket(reader, reader->part->first->bucket);
 			}
-			/* FALLTHROUGH */
+			__attribute__((fallthrough));
 		case AT_FIRST:
 			open_part(reader);
 			break;

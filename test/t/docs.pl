@@ -3,9 +3,10 @@
 # README.md, and print what the text blocks after them show.  So a reader who
 # has followed README.md can run any page.
 #
-# A text block directly after an sql block shows the end of its output.  The
-# word "untested" after a block's language and a reason exclude it; the number
-# of these is asserted.  A shell command that loads docs/sample.sql is run, too.
+# A text block directly after an sql block shows the end of its output.  A number
+# after the language is the least version of PostgreSQL; an older one skips the
+# block.  The word "untested" after a block's language and a reason exclude it;
+# the number of these is asserted.  A shell command that loads docs/sample.sql is run, too.
 # Other blocks are not run.
 #
 # Links lead to headings and files that exist.  Each option in
@@ -28,6 +29,8 @@ my $database = 'mts_docs';
 my $marker = 'the end of block';
 # How many sql blocks have a reason not to run
 my $untested = 0;
+# of PostgreSQL
+my $version;
 
 sub read_file
 {
@@ -102,6 +105,13 @@ sub lost_links
 	return @lost;
 }
 
+# Tell whether a block is SQL that runs on this version of PostgreSQL.
+sub runs
+{
+	my ($block) = @_;
+	return $block->{info} =~ /^sql(?: (\d+))?$/ && $version >= ($1 // 0);
+}
+
 # Return the blocks that can run, each with its SQL and the text that it should
 # print.
 sub examples
@@ -111,7 +121,7 @@ sub examples
 
 	foreach my $block (@_)
 	{
-		if ($block->{info} eq 'sql')
+		if (runs($block))
 		{
 			push @examples, { %$block, sql => $block->{text} };
 		}
@@ -121,7 +131,7 @@ sub examples
 		}
 		elsif ($block->{info} eq 'text'
 			&& $block->{follows}
-			&& $before->{info} eq 'sql')
+			&& runs($before))
 		{
 			$examples[-1]->{shown} = $block->{text};
 		}
@@ -220,6 +230,11 @@ sub test_page
 		[],
 		"$page: what is untested has a reason");
 	$untested += grep { $_->{info} =~ /^sql untested/ } @blocks;
+	SKIP:
+	{
+		my @newer = grep { $_->{info} =~ /^sql \d+$/ && !runs($_) } @blocks;
+		skip "$page: examples for a newer PostgreSQL", scalar @newer if @newer;
+	}
 	return unless @examples;
 
 	$node->safe_psql('postgres',
@@ -294,6 +309,7 @@ is_deeply([ lost_options() ], [], 'each option has an entry');
 
 my $node = new_node('docs', uri => undef);
 create_server($node, 'mongo', $ENV{MONGODB_URI}, "database '$database'");
+$version = $node->pg_version->major;
 
 my @pages = sort map { s{^\Q$root\E/}{}r }
   "$root/README.md", glob("$root/docs/*.md $root/docs/*/*.md");

@@ -160,7 +160,7 @@ mts_image_of(const MtsElement *value, double factor, MtsWide *image)
 			if (factor != 0)
 				return scaled_image(mts_element_double(value), factor,
 									&image->low);
-			/* FALLTHROUGH */
+			__attribute__((fallthrough));
 		case BSON_TYPE_INT64:
 		case BSON_TYPE_DATE_TIME:
 		case BSON_TYPE_TIMESTAMP:
@@ -255,7 +255,7 @@ mts_image_store(MtsWide image, double factor, MtsElement *value,
 			if (factor != 0)
 				image.low =
 					mts_image_bits((double) (int64_t) image.low / factor);
-			/* FALLTHROUGH */
+			__attribute__((fallthrough));
 		case BSON_TYPE_INT64:
 		case BSON_TYPE_DATE_TIME:
 		case BSON_TYPE_TIMESTAMP:
