@@ -465,9 +465,11 @@ mts_exchange_await(MtsExchange *exchange, MtsTicket ticket)
 
 	while ((sent = find_sent(exchange, ticket, &channel)) != NULL)
 	{
-		if (receive_some(channel, 0) == MTS_ARRIVAL_PART)
+		MtsArrival arrival = receive_some(channel, 0);
+
+		if (arrival == MTS_ARRIVAL_PART)
 			return channel->root;
-		if (sent == channel->sent)
+		if (arrival == MTS_ARRIVAL_FAILED || sent == channel->sent)
 			return NULL;
 		(void) keep_oldest(channel);
 	}

@@ -177,8 +177,8 @@ is_answered(bool ok, const bson_error_t *error)
 		return true;
 	return error->domain == MONGOC_ERROR_SERVER &&
 		   error->code != MTS_CODE_UNAUTHORIZED &&
-		   mts_server_error_decide_code(error->code, MTS_PHASE_READ) !=
-			   MTS_AGAIN_ON_PRIMARY;
+		   mts_server_error_decide_code(error->code, MTS_PHASE_READ) ==
+			   MTS_GIVE_UP;
 }
 
 /*
@@ -234,7 +234,8 @@ decide(const MtsTransaction *transaction, const bson_t *reply,
 		!mts_server_error_has_label(reply, "TransientTransactionError"))
 		return MTS_UNKNOWN_OUTCOME;
 	mts_transaction_classify(reply, error);
-	return decision;
+	return mts_server_error_decide(transaction->connection, error,
+								   MTS_PHASE_COMMIT);
 }
 
 /*
@@ -293,7 +294,10 @@ mts_transaction_commit(MtsTransaction *transaction, MtsAttempt *attempt,
 			may_be_done = true;
 		else if (error->domain == MONGOC_ERROR_WRITE_CONCERN)
 			return MTS_COMMITTED;
-		else if (error->domain == MONGOC_ERROR_SERVER)
+		/* if it is not aborted, an earlier try may have committed it */
+		else if (error->domain == MONGOC_ERROR_SERVER &&
+				 !(is_repeated && may_be_done &&
+				   mts_server_error_is_final(decision)))
 		{
 			/* otherwise the error has aborted it */
 			transaction->is_open = decision == MTS_AGAIN_SLOWLY;

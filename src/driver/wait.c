@@ -163,7 +163,7 @@ mts_wait_limit(MtsWait *wait, int64 usecs)
 bool
 mts_wait_unlimit(MtsWait *wait)
 {
-	bool is_over = mts_wait_is_over(wait);
+	bool is_over = wait->deadline != 0 && mts_wait_is_over(wait);
 	int64 now = bson_get_monotonic_time();
 
 	if (!IsTransactionState())

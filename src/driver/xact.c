@@ -361,8 +361,9 @@ find_written(const Xact *xact, const char *database, const char *collection)
 }
 
 /*
- * Record that the current command of PostgreSQL has written a collection.
- * Statements that begin after that have a later number.
+ * Record that the current command of PostgreSQL has written a collection, of a
+ * database whose name is in UTF-8.  Statements that begin after that have a
+ * later number.
  */
 static void
 record_written(Xact *xact, const char *database, const bson_t *command)
@@ -449,7 +450,7 @@ mts_xact_record(const MtsConnection *connection, const char *database,
 {
 	Xact *xact = find(connection);
 
-	record_written(xact, database, command);
+	record_written(xact, mts_document_utf8(database), command);
 	mts_write_log_append(&xact->log, database, command, ndocuments);
 }
 
@@ -668,7 +669,8 @@ abort_list(List *list)
 		if (!xact->is_open)
 			continue;
 		xact->is_open = xact->must_abort = false;
-		xact->is_aborted = true;
+		/* what was read for a write has promised nothing */
+		xact->is_aborted |= !xact->reads_first;
 		xact->lost_time += bson_get_monotonic_time() - xact->time;
 		open = lappend(open, &xact->transaction);
 	}
@@ -704,7 +706,7 @@ mts_xact_abort(const MtsConnection *connection, const bson_error_t *error)
 		mts_connection_is_lost(connection, error))
 	{
 		xact->must_abort = xact->is_open;
-		xact->is_aborted |= xact->is_open;
+		xact->is_aborted |= xact->is_open && !xact->reads_first;
 	}
 	else
 		abort_xact(xact);
@@ -818,7 +820,7 @@ mts_xact_end_reading(const MtsConnection *connection)
 	if (!xact || xact->log.kept.ncommands > 0)
 		return false;
 	mts_xact_abort(connection, NULL);
-	xact->is_aborted = xact->reads_first = false;
+	xact->reads_first = false;
 	return true;
 }
 
@@ -1123,13 +1125,16 @@ remove_mark(Xact *xact, SubTransactionId subid)
 	return mark;
 }
 
-/* Undo what a subtransaction has written; returns whether it has written. */
+/*
+ * Undo what a subtransaction has written; returns whether it has written, or
+ * read in order to write.
+ */
 static bool
 undo(Xact *xact, Mark mark)
 {
-	xact->is_of_statement = xact->reads_first = false;
+	xact->is_of_statement = false;
 	if (xact->log.end.ncommands == mark.end.ncommands)
-		return false;
+		return xact->reads_first;
 	mts_write_log_cut(&xact->log, mark.end);
 	xact->stored = mark.stored;
 	return true;
@@ -1155,6 +1160,8 @@ at_subtransaction_end(SubXactEvent event, SubTransactionId subid,
 			undone = lappend(undone, xact);
 	}
 	abort_list(undone);
+	foreach (lc, undone)
+		((Xact *) lfirst(lc))->reads_first = false;
 	list_free(undone);
 }
 

@@ -156,6 +156,7 @@ typedef struct Removal
 	TupleTableSlot *row;
 	Part *parts;
 	int nparts;
+	int starts;      /* that of the transaction in which the reading began */
 	MtsEdits *edits; /* of points that are not in whole buckets */
 	int64 nedited;
 	bool reads_twice; /* what was read first must be found in the transaction,
@@ -198,6 +199,7 @@ begin_reading(Removal *removal)
 		part->seen = (MtsSeen){.filter = delete->filter,
 							   .projection = scan->query->projection};
 	}
+	removal->starts = mts_xact_starts(removal->writer->bulk.connection);
 	removal->nedited = 0;
 }
 
@@ -320,6 +322,7 @@ compare(Removal *removal)
 	mts_scan_restart(removal->delete->scan);
 	read_again(&now);
 	mts_edits_discard(now.edits);
+	removal->starts = now.starts;
 	for (int i = 0; i < removal->nparts; i++)
 	{
 		Part *part = &removal->parts[i];
@@ -359,14 +362,14 @@ begin_transaction(Removal *removal)
 
 /*
  * Remove whole buckets.  Returns false if the transaction has begun again
- * since they were read.
+ * since the first of them was read.
  */
 static bool
 remove_whole(Removal *removal)
 {
 	MtsBulk *bulk = &removal->writer->bulk;
-	int starts = mts_xact_starts(bulk->connection);
-	bool is_in_xact = removal->delete->scan->source->in_xact && starts > 0;
+	bool is_in_xact = removal->delete->scan->source->in_xact &&
+					  mts_xact_starts(bulk->connection) > 0;
 
 	for (int i = 0; i < removal->nparts; i++)
 	{
@@ -374,7 +377,7 @@ remove_whole(Removal *removal)
 
 		if (part->is_removed)
 			continue;
-		part->seen.xact_starts = starts;
+		part->seen.xact_starts = removal->starts;
 		/* a collection can exclude transactions */
 		if (!mts_route_delete(bulk, removal->delete->filter, part->collection,
 							  is_in_xact ? &part->seen : NULL))

@@ -39,16 +39,19 @@ sub shed_next
 {
 	my ($request, $healthy, undef, $fake) = @_;
 
+	return undef if $fake->{dropped} && $fake->{dropped}-- > 0;
 	return fake_reply($request, ($fake->{left}{ $request->{name} } // 0) > 0 && $fake->{left}{ $request->{name} }--
 		? fake_overload() : $healthy->());
 }
 
-# {"shed": "commitTransaction", "n": 2}: refuse that command the next n times.
+# {"shed": "commitTransaction", "n": 2, "dropped": 1}: refuse that command the
+# next n times, after the connection was closed so many times instead.
 sub prepare
 {
 	my ($request, $healthy, undef, $fake) = @_;
 
 	$fake->{left}{ $request->{fields}{shed} } = $request->{fields}{n};
+	$fake->{dropped} = $request->{fields}{dropped};
 	return fake_reply($request, $healthy->());
 }
 
@@ -80,9 +83,10 @@ my ($out, $err, $seconds);
 
 sub shed_command
 {
-	my ($server, $command, $n) = @_;
+	my ($server, $command, $n, $dropped) = @_;
 
-	return $node->safe_psql('postgres', qq(SELECT mongo_ts_command('$server', '{"shed": "$command", "n": $n}')));
+	return $node->safe_psql('postgres', sprintf(q(SELECT mongo_ts_command('%s', '{"shed": "%s", "n": %d, "dropped": %d}')),
+			$server, $command, $n, $dropped // 0));
 }
 
 # Return how often the server got a command.
@@ -180,6 +184,16 @@ shed_command('set', 'commitTransaction', 3);
 ($out, $err) = session_query($session, 'BEGIN; ' . insert_into('set.good') . '; COMMIT');
 like($err, qr/ERROR:  53000: could not commit/, 'a commit that is refused thrice is an error');
 is(count_of($set, 'abortTransaction'), 1, '.. and the transaction is aborted');
+foreach my $transactions (qw(auto batch))
+{
+	$node->safe_psql('postgres', "ALTER FOREIGN TABLE set.good OPTIONS (ADD transactions '$transactions')");
+	shed_command('set', 'commitTransaction', 3, 1);
+	($out, $err) = session_query($session, 'BEGIN; ' . insert_into('set.good') =~ s/1 min/1 hour/r . '; COMMIT');
+	like($err, qr/ERROR:  08007: .*is unknown/s, "$transactions: a commit that may be done before it is refused is an unknown outcome");
+	session_query($session, 'ROLLBACK');
+	$node->safe_psql('postgres', 'ALTER FOREIGN TABLE set.good OPTIONS (DROP transactions)');
+}
+fake_commands($set);
 shed_command('set', 'abortTransaction', 3);
 session_query($session, 'BEGIN; ' . insert_into('set.good') . '; ROLLBACK');
 ($out, $err) = session_query($session, 'SELECT sum(v) FROM set.good');

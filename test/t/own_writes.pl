@@ -8,6 +8,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
+use MongoTS::HaltProxy;
 use MongoTS::Node;
 use Test::More;
 use Time::HiRes qw(sleep);
@@ -174,6 +175,38 @@ foreach my $end ('COMMIT', 'ROLLBACK')
 	(undef, $err) = session_wait($writer);
 	like($err, $end eq 'COMMIT' ? qr/removed 3$/m : qr/removed 2$/m, "$end: it counts what it has removed");
 	is(stored('points'), '02 00:00 a3', '.. and that is all');
+}
+
+# The transaction begins again between the buckets of two collections.
+my $proxy = halt_start(set_uri($set) =~ s/,.*|\?.*//r);
+
+create_server($node, 'halting', halt_uri($proxy), q{database 'own_writes'});
+create_server($node, 'admin', set_uri($set), q{database 'admin'});
+$node->safe_psql('postgres', q{
+	CREATE FOREIGN TABLE halted (ts timestamptz OPTIONS (field 'h'), k text, v float8 OPTIONS (field 'v.{minute}')) SERVER halting OPTIONS (collection 'days_%Y%m%d');
+	INSERT INTO days VALUES ('2022-01-01 00:00Z', 'x', 1), ('2022-01-02 00:00Z', 'x', 2)});
+halt_at($proxy, 'request', 'find days_20220102');
+session_send($writer, q{DO $$ DECLARE n int; BEGIN DELETE FROM halted WHERE ts < '2022-01-03Z'; GET DIAGNOSTICS n = ROW_COUNT; RAISE NOTICE 'removed %', n; END $$});
+is(halt_await($proxy), 'find days_20220102', 'a range DELETE has read the first of two collections');
+$node->safe_psql('postgres', q{INSERT INTO days VALUES ('2022-01-01 00:30Z', 'x', 7); SELECT mongo_ts_command('admin', '{"killAllSessions": []}')});
+halt_end($proxy, 'pass');
+(undef, $err) = session_wait($writer);
+like($err, qr/removed 3$/m, '.. it reads that again if the transaction begins again');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM days WHERE ts < '2022-01-03Z'}), 0, '.. and removes it');
+
+# A DELETE that fails while it reads leaves no transaction that has begun.
+foreach my $level ('READ COMMITTED', 'REPEATABLE READ')
+{
+	restart();
+	$node->safe_psql('postgres', q{SELECT mongo_ts_command('mongo', '{"insert": "points", "documents": [{"h": {"$date": "2024-01-01T01:00:00Z"}, "k": "a", "v": {"0": "bad"}}]}')});
+	run_all($writer, "BEGIN ISOLATION LEVEL $level", 'SAVEPOINT s', sprintf($range, 'points'));
+	like($err, qr/ERROR:  .*bad/s, "$level: a range DELETE finds what it cannot read");
+	run_all($writer, 'ROLLBACK TO s');
+	run_all($other, q{INSERT INTO same VALUES ('2024-01-02 00:30Z', 'a', 7)});
+	run_all($writer, q{INSERT INTO points VALUES ('2024-01-02 00:31Z', 'a', 8)});
+	is($err, '', '.. and what follows is a transaction of its own');
+	run_all($writer, 'COMMIT');
+	is($node->safe_psql('postgres', q{SELECT count(*) FROM points WHERE ts >= '2024-01-02Z'}), 3, '.. which stores its points');
 }
 
 # A move does not overwrite what another session has stored meanwhile, where
