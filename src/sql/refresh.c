@@ -869,7 +869,7 @@ refresh_rollup(Oid relid, const MtsRange *wanted)
 	if (refresh.todo.n == 0)
 	{
 		take_stale(&refresh, doc);
-		return refresh.state.until;
+		return refresh.is_altered ? MTS_TIME_MIN : refresh.state.until;
 	}
 	announce(&refresh);
 	wait_for_writers(rollup->points);
