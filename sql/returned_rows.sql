@@ -23,6 +23,10 @@ INSERT INTO num (at, name) VALUES ('2024-05-02', 'Tim') RETURNING _id;
 CREATE FOREIGN TABLE j (_id jsonb, at timestamptz, name text) SERVER returned_rows OPTIONS (collection 'animals');
 INSERT INTO j (at, name) VALUES ('2024-05-02', 'Tim') RETURNING jsonb_typeof(_id);
 SELECT count(*) FROM animals WHERE name = 'Tim';
+-- Two columns
+CREATE FOREIGN TABLE twice (_id text OPTIONS (bson_type 'objectId'), i jsonb OPTIONS (field '_id'), at timestamptz) SERVER returned_rows;
+INSERT INTO twice (at) VALUES ('2024-05-02') RETURNING _id = i->>'$oid' AS same;
+SELECT count(*) FROM twice WHERE _id = i->>'$oid';
 -- The _id as a time
 CREATE FOREIGN TABLE oidtime (t timestamptz OPTIONS (field '_id', format 'oid'), name text) SERVER returned_rows;
 INSERT INTO oidtime VALUES ('2024-01-01', 'x') RETURNING *;

@@ -197,6 +197,11 @@ SELECT try_altered('points_1h', $$OPTIONS (ADD rollup_zone 'Asia/Kolkata')$$);
 SELECT try_altered('points_1h', $$OPTIONS (DROP rollup_interval)$$);
 -- What does not matter to its rows is ignored, and so is the order of options.
 SELECT try_altered('points', $$OPTIONS (ADD fetch_size '7', ADD updatable 'false')$$, $$ALTER temp OPTIONS (DROP field)$$, $$ALTER temp OPTIONS (ADD missing_value '-1', ADD field 'v.{minute}.t')$$, $$ALTER temp OPTIONS (DROP missing_value)$$);
+-- As long as all rows are of other options, a refresh that computes none returns NULL.
+BEGIN;
+ALTER FOREIGN TABLE points OPTIONS (ADD filter '{"sensor": "s1"}');
+SELECT mongo_ts_refresh_rollup('points_1h', '2100-01-01', '2100-01-02') IS NULL AS is_null;
+ROLLBACK;
 -- Neither is one with a state that is invalid.
 SELECT mongo_ts_command('rollup', '{"update": "mongo_ts_rollups", "updates": [{"q": {"_id": "points_1h"}, "u": {"$set": {"until": {"$date": "2024-04-01T20:10:00Z"}}}}]}')->'n';
 SELECT try_altered('points');
@@ -348,6 +353,7 @@ SELECT try($$SELECT mongo_ts_refresh_rollup('redone_1h', '2024-03-30Z')$$);
 SELECT count(*) FROM redone;
 SELECT mongo_ts_refresh_rollup('redone_1d', '-infinity') > '2024-04-05';
 SELECT count(*) FROM redone;
-SELECT count(*) FROM stale;
+-- Of the longer interval, today's last one has not ended, whatever the hour.
+SELECT count(*) FROM stale WHERE coalesce(("from" #>> '{$date}')::timestamptz < now() - interval '1 day', true);
 
 SELECT mongo_ts_command('rollup', '{"dropDatabase": 1}')->'ok' AS dropped;

@@ -519,6 +519,7 @@ CALL settle();
 SELECT mongo_ts_refresh_rollup('kept_1h') IS NOT NULL AS refreshed;
 SELECT * FROM stale() WHERE rollup = 'kept_1h';
 -- A superuser's refresh has the rights of the owner, whose defaults it evaluates.
+-- The settings of the session stay the superuser's.
 CREATE ROLE regress_rollup_owner;
 CREATE ROLE regress_rollup_other;
 GRANT USAGE ON FOREIGN SERVER rollups TO regress_rollup_owner, regress_rollup_other;
@@ -529,13 +530,14 @@ SET ROLE regress_rollup_owner;
 CREATE FUNCTION name_user() RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
   RAISE NOTICE 'as %', current_user;
+  PERFORM set_config('search_path', 'pg_temp', false);
   RETURN 'x';
 END $$;
 ALTER FOREIGN TABLE kept_1h ADD note text OPTIONS (field 'hours.{hour}.note') DEFAULT name_user();
 GRANT ALL ON kept_1h TO regress_rollup_other;
 RESET ROLE;
 SELECT mongo_ts_refresh_rollup('kept_1h', '2024-03-28 05:00Z', '2024-03-28 06:00Z') IS NOT NULL AS refreshed;
-SELECT current_user = session_user AS is_back;
+SELECT current_user = session_user AS is_back, current_setting('search_path') AS path;
 -- Nobody else has code run as the owner.
 SET ROLE regress_rollup_other;
 CREATE FUNCTION seize() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -255,8 +255,7 @@ return_new_rows(MtsModify *modify, List *columns)
 	MtsWriter *writer = modify->writer;
 
 	writer->returning = mts_returning_new(writer->targeting, columns);
-	if (modify->waiting && writer->returning &&
-		writer->returning->id_column >= 0)
+	if (modify->waiting && writer->returning && writer->returning->ids != NIL)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

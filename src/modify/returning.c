@@ -167,17 +167,20 @@ mts_returning_new(const MtsTargeting *targeting, List *columns)
 	returning = palloc0(sizeof(MtsReturning));
 	returning->targeting = targeting;
 	returning->columns = columns;
-	returning->id_column = -1;
 	foreach (lc, columns)
 		if (has_new_id(table, targeting->identity, lfirst_int(lc)))
 		{
-			returning->id_column = lfirst_int(lc);
-			returning->id = mts_from_bson_prepare(table, returning->id_column,
-												  targeting->hides_stored);
-			returning->row = AllocSetContextCreate(CurrentMemoryContext,
-												   "mongo_ts_fdw returned _id",
-												   ALLOCSET_SMALL_SIZES);
+			MtsReturnedId *id = palloc(sizeof(MtsReturnedId));
+
+			id->column = lfirst_int(lc);
+			id->reader = mts_from_bson_prepare(table, id->column,
+											   targeting->hides_stored);
+			returning->ids = lappend(returning->ids, id);
 		}
+	if (returning->ids != NIL)
+		returning->row = AllocSetContextCreate(CurrentMemoryContext,
+											   "mongo_ts_fdw returned _id",
+											   ALLOCSET_SMALL_SIZES);
 	return returning;
 }
 
@@ -238,13 +241,13 @@ mts_returning_check_move(const MtsReturning *returning)
  *		Generate the _id of a new document, which the row and the values, by
  *		column, get; nothing if RETURNING does not show it.
  *
- * The row's is valid until the next call.
+ * The row's is valid until the next call.  Several columns can show it, but
+ * the document has it once.
  */
 void
 mts_returning_add_id(MtsReturning *returning, TupleTableSlot *slot,
 					 bson_value_t *values)
 {
-	int column = returning->id_column;
 	bson_oid_t oid;
 	MtsElement element = {.key = "_id",
 						  .key_len = 3,
@@ -253,18 +256,26 @@ mts_returning_add_id(MtsReturning *returning, TupleTableSlot *slot,
 						  .size = sizeof(oid.bytes)};
 	MtsError error = {.detail = "", .hint = NULL};
 	MemoryContext old;
+	ListCell *lc;
+	int column = -1;
 
-	if (column < 0)
+	if (returning->ids == NIL)
 		return;
 	bson_oid_init(&oid, NULL);
 	MemoryContextReset(returning->row);
 	old = MemoryContextSwitchTo(returning->row);
-	if (!mts_from_bson_element(returning->id, &element,
-							   &slot->tts_values[column],
-							   &slot->tts_isnull[column], &error))
-		refuse(returning->targeting->table, column,
-			   error.detail[0] ? error.detail
-							   : "Its type cannot hold an ObjectId.");
+	foreach (lc, returning->ids)
+	{
+		const MtsReturnedId *id = lfirst(lc);
+
+		column = id->column;
+		if (!mts_from_bson_element(id->reader, &element,
+								   &slot->tts_values[column],
+								   &slot->tts_isnull[column], &error))
+			refuse(returning->targeting->table, column,
+				   error.detail[0] ? error.detail
+								   : "Its type cannot hold an ObjectId.");
+	}
 	MemoryContextSwitchTo(old);
 	values[column].value_type = BSON_TYPE_OID;
 	bson_oid_copy(&oid, &values[column].value.v_oid);

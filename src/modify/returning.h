@@ -11,14 +11,20 @@
 
 #include "modify/row_target.h"
 
+/* A column that shows the _id of a new document */
+typedef struct MtsReturnedId
+{
+	int column;
+	MtsFromBson *reader;
+} MtsReturnedId;
+
 /* What RETURNING shows of the rows of a relation */
 typedef struct MtsReturning
 {
 	const MtsTargeting *targeting;
 	List *columns;     /* their numbers, from 0 */
-	int id_column;     /* that shows the _id of a new document, or -1 */
-	MtsFromBson *id;   /* reads it */
-	MemoryContext row; /* of the shown _id */
+	List *ids;         /* of MtsReturnedId */
+	MemoryContext row; /* of the shown _ids */
 } MtsReturning;
 
 extern List *mts_returning_columns(List *list, Index varno, TupleDesc desc);

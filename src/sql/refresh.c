@@ -249,7 +249,8 @@ time_datum(MtsTime t)
 /*
  * Execute a statement for a range; the caller has connected to SPI.  It reads
  * its source, not other roll-ups of the points, which can be older, and makes
- * no rows of its roll-up stale.
+ * no rows of its roll-up stale.  Settings that the owner's code changes are
+ * restored.
  */
 static void
 execute(const Refresh *refresh, const char *sql, MtsRange range)
@@ -271,7 +272,7 @@ execute(const Refresh *refresh, const char *sql, MtsRange range)
 		(void) mts_rollup_mark_exempt(before);
 	}
 	PG_END_TRY();
-	AtEOXact_GUC(true, level);
+	AtEOXact_GUC(false, level);
 	if (result < 0)
 		elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
 }
@@ -868,7 +869,7 @@ refresh_rollup(Oid relid, const MtsRange *wanted)
 	if (refresh.todo.n == 0)
 	{
 		take_stale(&refresh, doc);
-		return refresh.state.until;
+		return refresh.is_altered ? MTS_TIME_MIN : refresh.state.until;
 	}
 	announce(&refresh);
 	wait_for_writers(rollup->points);
@@ -922,7 +923,7 @@ mongo_ts_refresh_rollup(PG_FUNCTION_ARGS)
 	until =
 		refresh_rollup(PG_GETARG_OID(0),
 					   PG_ARGISNULL(1) && PG_ARGISNULL(2) ? NULL : &wanted);
-	AtEOXact_GUC(true, level);
+	AtEOXact_GUC(false, level);
 	SetUserIdAndSecContext(user, context);
 	if (until == MTS_TIME_MIN)
 		PG_RETURN_NULL();
