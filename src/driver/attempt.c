@@ -94,7 +94,7 @@ void
 mts_attempt_end_optional(MtsAttempt *attempt, bool ok,
 						 const bson_error_t *error)
 {
-	bool is_over = mts_connection_clear_deadline(attempt->connection);
+	bool is_over = mts_wait_unlimit(&attempt->connection->wait);
 
 	if (!ok && (is_over || error->domain != MONGOC_ERROR_SERVER))
 		attempt->connection->invalid = true;

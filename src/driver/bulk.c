@@ -1639,7 +1639,7 @@ settle(void *arg)
 		settle_plain(round);
 	else if (round->transaction->commit != 0)
 		settle_transaction(round);
-	if (mts_connection_clear_deadline(connection))
+	if (mts_wait_unlimit(&connection->wait))
 		connection->invalid = true;
 }
 

@@ -84,6 +84,7 @@ server_changed(const mongoc_apm_server_changed_t *event)
  * needs one, because interrupts are held off there.  A write that was sent
  * early has no deadline, nor has a batch that was asked for if other cursors
  * are open, which would lose their connection with it.
+ * mts_wait_unlimit() removes the deadline.
  */
 void
 mts_connection_set_deadline(MtsConnection *connection, int64 usecs)
@@ -91,16 +92,6 @@ mts_connection_set_deadline(MtsConnection *connection, int64 usecs)
 	if (INTERRUPTS_CAN_BE_PROCESSED())
 		mts_exchange_settle(&connection->exchange);
 	mts_wait_limit(&connection->wait, usecs);
-}
-
-/*
- * mts_connection_clear_deadline
- *		Remove the deadline of waits; return whether it has passed.
- */
-bool
-mts_connection_clear_deadline(MtsConnection *connection)
-{
-	return mts_wait_unlimit(&connection->wait);
 }
 
 /*

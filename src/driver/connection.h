@@ -142,6 +142,5 @@ extern bool mts_connection_is_lost(const MtsConnection *connection,
 								   const bson_error_t *error);
 extern void mts_connection_set_deadline(MtsConnection *connection,
 										int64 usecs);
-extern bool mts_connection_clear_deadline(MtsConnection *connection);
 
 #endif /* MTS_CONNECTION_H */

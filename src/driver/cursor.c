@@ -241,7 +241,7 @@ close_on_server(MtsCursor *cursor)
 		return ok;
 	mts_wait_limit(&connection->wait, MTS_CLOSE_TIME);
 	ok = ok && mts_command_send_only(&attempt, cursor->database, command);
-	if (mts_connection_clear_deadline(connection))
+	if (mts_wait_unlimit(&connection->wait))
 		connection->invalid = true;
 	if (!ok)
 		mts_orphan_add(connection, mts_document_text(cursor->database),
@@ -285,7 +285,7 @@ receive_late(MtsCursor *cursor)
 	cursor->is_open |= mts_command_receive(&attempt, take_ticket(cursor),
 										   &cursor->reply, &error) &&
 					   begin_batch(cursor, &error);
-	if (mts_connection_clear_deadline(connection))
+	if (mts_wait_unlimit(&connection->wait))
 		connection->invalid = true;
 }
 

@@ -476,6 +476,14 @@ mts_exchange_await(MtsExchange *exchange, MtsTicket ticket)
 	return NULL;
 }
 
+/* Have the reply to a request dropped when it is received. */
+static void
+forget(Sent *sent)
+{
+	sent->is_forgotten = true;
+	free_copy(sent);
+}
+
 /*
  * mts_exchange_forget
  *		Drop the reply to a request, now or when it is received.
@@ -489,10 +497,8 @@ mts_exchange_forget(MtsExchange *exchange, MtsTicket ticket)
 
 	if (*kept)
 		drop(exchange, kept);
-	if (!sent)
-		return;
-	sent->is_forgotten = true;
-	free_copy(sent);
+	if (sent)
+		forget(sent);
 }
 
 /* mts_exchange_forget_all: drop all replies, now or when they are received. */
@@ -504,7 +510,7 @@ mts_exchange_forget_all(MtsExchange *exchange)
 	for (MtsChannel *channel = exchange->channels; channel;
 		 channel = channel->next)
 		for (int i = 0; i < channel->nsent; i++)
-			channel->sent[i].is_forgotten = true;
+			forget(&channel->sent[i]);
 }
 
 /* ---- Requests ----------------------------------------------------------- */

@@ -104,6 +104,6 @@ mts_orphan_kill(MtsConnection *connection, bool is_lost)
 	mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
 	send_commands(&attempt, is_lost);
 	/* libmongoc would go on waiting for a silent server */
-	if (mts_connection_clear_deadline(connection))
+	if (mts_wait_unlimit(&connection->wait))
 		connection->invalid = true;
 }

@@ -10,12 +10,12 @@
  *
  * The commit can be sent right behind the commands, unless the server refuses
  * commands while it is overloaded.  The server executes all of them in turn,
- * and refuses the commit if it has refused a command.  If the
- * connection is lost, they may still be on their way.  Before the commit is
- * sent again, a write that finds nothing then uses the number up.  After that
- * the server cannot begin the transaction any more.  If it has several
- * commands, it may have begun with some of them only, so it is aborted first:
- * that fails if it is committed.  The answer to the commit is then final.
+ * and refuses the commit if it has refused a command.  If the connection is
+ * lost, they may still be on their way.  Before the commit is sent again, a
+ * write that finds nothing then uses the number up.  After that the server
+ * cannot begin the transaction any more.  If it has several commands, it may
+ * have begun with some of them only, so it is aborted first: that fails if it
+ * is committed.  The answer to the commit is then final.
  */
 #include "driver/transaction.h"
 
@@ -477,7 +477,7 @@ mts_transaction_abort_all(List *transactions)
 
 		if (transaction->is_open)
 			mts_transaction_orphan(transaction);
-		if (mts_connection_clear_deadline(transaction->connection))
+		if (mts_wait_unlimit(&transaction->connection->wait))
 			transaction->connection->invalid = true;
 	}
 	list_free(open);
