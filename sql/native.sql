@@ -481,17 +481,21 @@ SELECT sum((mongo_ts_command('native', json_build_object('update', 'system.bucke
 -- and buckets of the server's own version
 INSERT INTO sorted SELECT ts + interval '2 hours', k, v FROM sorted WHERE v < 300;
 INSERT INTO unsorted SELECT * FROM sorted WHERE ts > '2024-01-01 02:00Z';
-SELECT query, answer = ordinary AS is_same, count(*) FROM (VALUES
+CREATE FUNCTION rows_of(query text, source text) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+  rows text[];
+BEGIN
+  EXECUTE format('SELECT array_agg(q::text) FROM (%s) q', replace(query, '@', source)) INTO rows;
+  RETURN rows;
+END $$;
+SELECT query, rows_of(query, 'unsorted') = rows_of(query, 'sorted') AS is_same, cardinality(rows_of(query, 'unsorted')) AS count FROM (VALUES
   ('SELECT * FROM @ ORDER BY ts'), ('SELECT k, v FROM @ ORDER BY ts DESC LIMIT 300'),
   ('SELECT v FROM @ WHERE ts >= ''2024-01-01 00:20Z'' AND ts < ''2024-01-01 00:40Z'' AND k = 1 ORDER BY v'),
   ('SELECT k, count(*), count(v), sum(v), min(v), max(v), min(ts), max(ts) FROM @ GROUP BY k ORDER BY k'),
   ('SELECT date_trunc(''minute'', ts), count(*), sum(v) FROM @ GROUP BY 1 ORDER BY 1'),
   ('SELECT DISTINCT ON (k) * FROM @ WHERE ts < ''2024-01-01 01:00Z'' ORDER BY k, ts DESC'),
-  ('SELECT DISTINCT ON (k) * FROM @ WHERE v > 17 ORDER BY k, ts')) AS queries (query),
-  LATERAL (SELECT query_to_xml(replace(query, '@', 'unsorted'), true, true, '')::text AS answer,
-                  query_to_xml(replace(query, '@', 'sorted'), true, true, '')::text AS ordinary) AS answers,
-  LATERAL regexp_matches(answer, '<row ', 'g')
-  GROUP BY 1, 2 ORDER BY 1;
+  ('SELECT DISTINCT ON (k) * FROM @ WHERE v > 17 ORDER BY k, ts')) AS queries (query)
+  ORDER BY 1;
 
 -- Values that a column cannot store, between the extremes of a bucket ----------
 CALL put('unkeyed', '[

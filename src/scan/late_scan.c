@@ -17,6 +17,7 @@
  */
 #include "scan/late_scan.h"
 
+#include "access/htup_details.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 #include "tcop/pquery.h"

@@ -237,9 +237,10 @@ sub check_plans
 		'orders of buckets by extremes' => q(plan ~ 'Bucket Order'),
 		'conditions on bounds of values' => q(plan ~ '\$nor'));
 
-	# other servers do not skip through an index
+	# other servers do not skip through an index, nor does MongoDB by the filters
+	# that the proxy of 9.0 makes of comparisons with null
 	$plans{'first buckets of many series'} = q(plan ~ 'first: {\$first')
-	  if $native;
+	  if $native && ($ENV{MONGO_TS_SERVER} // '') !~ m/^like-9/;
 	foreach my $name (sort keys %plans)
 	{
 		my $n = fetch("SELECT count(*) FROM outcome WHERE $plans{$name}");
