@@ -240,11 +240,6 @@ CREATE FOREIGN TABLE counted (h timestamptz, v float8 OPTIONS (field 'v.{minute}
 SELECT field, documents, hint FROM mongo_ts_check('counted') WHERE problem ~ 'contradicts';
 SELECT count(*) FROM counted;
 SELECT count(*) FROM (SELECT h FROM counted OFFSET 0) AS rows;
--- The documents of a view can lack an _id.
-SELECT mongo_ts_command('check', '{"create": "without_id", "viewOn": "totals", "pipeline": [{"$project": {"_id": 0}}]}')->'ok' AS created;
-CREATE FOREIGN TABLE without_id (h timestamptz,
-  v float8 OPTIONS (field 'v.{minute}', sum_field 's', min_field 'lo', max_field 'hi')) SERVER "check" OPTIONS (count_field 'n');
-SELECT problem, field, documents, hint FROM mongo_ts_check('without_id') WHERE problem ~ 'contradicts';
 -- The first and the last time, which a bucket must have
 CALL put('bounds', '[
   {"_id": 1, "t0": {"$date": "2024-01-01T00:00:01Z"}, "t1": {"$date": "2024-01-01T00:00:02Z"}, "p": [
