@@ -474,7 +474,8 @@ submit_command(MtsRound *round, Command *command)
  * is room, and the server will know each plain write.
  *
  * A transaction's commands wait for each other if an overloaded server can
- * refuse one of them: it would still execute those behind, and commit.
+ * refuse a command.  The server would still execute the commands behind that
+ * one, and commit.
  */
 static bool
 may_follow(const MtsRound *round, const Command *command,

@@ -454,8 +454,8 @@ mts_exchange_receive(MtsExchange *exchange, MtsTicket ticket, MtsReply *reply)
  *		Return the stream that must be readable, below TLS, before a reply can
  *		be received; NULL if it has come as a whole, or is lost.
  *
- * What has come of it is read.  So are the replies to earlier requests, which
- * are kept.
+ * The part of the reply that has come is read and kept.  So are the replies to
+ * earlier requests.
  */
 mongoc_stream_t *
 mts_exchange_await(MtsExchange *exchange, MtsTicket ticket)

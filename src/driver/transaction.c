@@ -442,7 +442,7 @@ finish_aborts(List *transactions)
  *
  * Otherwise their buckets would stay locked until the server's time limit ends
  * them.  A command that the server still executes ends first.  If a server is
- * lost or silent, its transaction becomes an orphan.  All of them are sent
+ * lost or silent, its transaction becomes an orphan.  All aborts are sent
  * before one is waited for, so no server keeps another one waiting.  Raises no
  * error, and takes at most MTS_ABORT_TIME, or the time that the end of
  * PostgreSQL's transaction has.

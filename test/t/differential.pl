@@ -288,7 +288,6 @@ END
 sub check_native
 {
 	my ($layout) = @_;
-	my $collection = $layout->{of} // $layout->{name};
 	my $share = fetch(<<"END");
 		SELECT round(avg((plan ~ 'Native Buckets: read ')::int), 2)
 		FROM outcome WHERE layout = '$layout->{name}'
