@@ -48,7 +48,8 @@ is_never_null(const MtsTable *table, int column)
 {
 	return column == table->layout.time_column ||
 		   table->attributes[column].not_null ||
-		   makes_points(&table->layout, &table->layout.columns[column]);
+		   (!table->is_narrow &&
+			makes_points(&table->layout, &table->layout.columns[column]));
 }
 
 /*

@@ -19,6 +19,7 @@
 #include "compat.h"
 #include "plan/join_keys.h"
 #include "plan/plan.h"
+#include "plan/valueless.h"
 #include "table/native.h"
 
 /* Collect the Params of expressions: fdw_exprs tells the executor of them. */
@@ -114,7 +115,8 @@ plan_aggregate(PlannerInfo *root, ForeignPath *path, List *tlist)
 	List *local = list_copy(info->local);
 	List *output = NIL;
 	List *params = NIL;
-	List *all;
+	List *all, *needed;
+	bool is_narrow;
 	ListCell *lc;
 
 	if (path->path.param_info)
@@ -132,11 +134,14 @@ plan_aggregate(PlannerInfo *root, ForeignPath *path, List *tlist)
 	all = list_make3(pushed, local, output);
 	fix_opfuncids((Node *) all);
 	(void) find_params((Node *) all, &params);
+	needed = mts_plan_attributes(all, rel->relid);
+	is_narrow =
+		!mts_valueless_matter(info->table, rel->relid, needed, local, output);
 	/* a change of a roll-up invalidates the plan */
 	root->glob->relationOids = list_concat(root->glob->relationOids, rollups);
 	return make_foreignscan(
 		tlist, NIL, 0, params,
-		list_make3(mts_plan_attributes(all, rel->relid),
+		list_make4(needed, makeBoolean(is_narrow),
 				   mts_native_to_plan(info->table),
 				   lappend(list_make5(makeInteger(rel->relid), pushed, local,
 									  output, lsecond(path->fdw_private)),

@@ -36,6 +36,7 @@
 #include "driver/attempt.h"
 #include "plan/estimate.h"
 #include "plan/pathkeys.h"
+#include "plan/valueless.h"
 #include "pushdown/sort_order.h"
 #include "scan/fdw_private.h"
 #include "table/native.h"
@@ -694,6 +695,7 @@ mts_plan_scan(PlannerInfo *root, RelOptInfo *baserel, ForeignPath *best_path,
 	List *exact = NIL;
 	List *local = NIL;
 	List *needed;
+	bool is_narrow;
 
 	mts_plan_split_clauses(baserel, scan_clauses, &pushed, &exact, &local);
 	pushed = extract_actual_clauses(pushed, false);
@@ -701,11 +703,12 @@ mts_plan_scan(PlannerInfo *root, RelOptInfo *baserel, ForeignPath *best_path,
 	local = extract_actual_clauses(local, false);
 	needed = needed_attributes(root, baserel, list_concat_copy(local, pushed),
 							   order);
-	return make_foreignscan(tlist, local, baserel->relid, pushed,
-							list_make4(needed, mts_native_to_plan(info->table),
-									   best_path->fdw_private,
-									   makeInteger(initial_batch_size(root,
-																	  baserel,
-																	  order))),
-							NIL, exact, outer_plan);
+	is_narrow =
+		!mts_valueless_matter(info->table, baserel->relid, needed, local, NIL);
+	return make_foreignscan(
+		tlist, local, baserel->relid, pushed,
+		list_make5(needed, makeBoolean(is_narrow),
+				   mts_native_to_plan(info->table), best_path->fdw_private,
+				   makeInteger(initial_batch_size(root, baserel, order))),
+		NIL, exact, outer_plan);
 }

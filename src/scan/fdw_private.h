@@ -12,9 +12,10 @@
 enum MtsPrivate
 {
 	MTS_PRIVATE_NEEDED, /* integer list: the attributes that the query needs */
-	MTS_PRIVATE_NATIVE, /* list: see native.c; NIL unless native buckets are
+	MTS_PRIVATE_IS_NARROW, /* boolean: see valueless.c */
+	MTS_PRIVATE_NATIVE,    /* list: see native.c; NIL unless native buckets are
 						 * read */
-	MTS_PRIVATE_ORDER,  /* list: see sort_order.c; NIL without an order */
+	MTS_PRIVATE_ORDER,     /* list: see sort_order.c; NIL without an order */
 	MTS_PRIVATE_INITIAL_BATCH_SIZE, /* integer: 0 for fetch_size */
 	MTS_PRIVATE_SET_TAG, /* boolean, of a direct modification: canSetTag */
 

@@ -155,15 +155,18 @@ mts_scan_of_plan(ForeignScanState *node, Relation relation, Index varno,
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	Oid userid = mts_scan_user(node);
-	List *native = list_nth(plan->fdw_private, MTS_PRIVATE_NATIVE);
-	MtsScan *scan =
-		mts_scan_for_plan(node,
-						  mts_native_open_planned(relation, userid, native,
-												  is_executed(node)),
-						  userid,
-						  list_nth(plan->fdw_private, MTS_PRIVATE_NEEDED),
-						  varno, clauses, econtext);
+	List *attnums = list_nth(plan->fdw_private, MTS_PRIVATE_NEEDED);
+	const MtsTable *table =
+		mts_native_open_planned(relation, userid,
+								list_nth(plan->fdw_private,
+										 MTS_PRIVATE_NATIVE),
+								is_executed(node));
+	MtsScan *scan;
 
+	if (boolVal(list_nth(plan->fdw_private, MTS_PRIVATE_IS_NARROW)))
+		table = mts_table_narrow(table, attnums);
+	scan = mts_scan_for_plan(node, table, userid, attnums, varno, clauses,
+							 econtext);
 	scan->warns_of_typos =
 		is_executed(node) && !scan->spec.on_primary && !IsParallelWorker();
 	/* workers read other documents */

@@ -367,12 +367,7 @@ rewrite(const MtsTable *points, const MtsNative *native)
 	MtsTable *table = mts_table_copy(points);
 	MtsLayout *layout = &table->layout;
 	MtsStep time = mts_layout_time_column(layout)->path.steps[0];
-	MtsColumn *columns = palloc(layout->ncolumns * sizeof(MtsColumn));
 	MtsError error;
-
-	memcpy(columns, layout->columns, layout->ncolumns * sizeof(MtsColumn));
-	layout->columns = columns;
-	layout->containers = palloc(layout->ncolumns * sizeof(MtsContainer));
 
 	table->native = native;
 	table->collection = buckets_of(points, native->is_raw);

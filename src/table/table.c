@@ -705,15 +705,44 @@ mts_table_open(Relation relation)
  * mts_table_copy
  *		Copy a table, in order to change it.
  *
- * The copy shares what pointers lead to, so it lives no longer than the table.
+ * It has its own columns and containers.  Otherwise the copy shares what
+ * pointers lead to, so it lives no longer than the table.
  */
 MtsTable *
 mts_table_copy(const MtsTable *table)
 {
 	MtsTable *copy = palloc(sizeof(MtsTable));
+	MtsLayout *layout = &copy->layout;
+	Size columns = table->layout.ncolumns * sizeof(MtsColumn);
+	Size containers = table->layout.ncolumns * sizeof(MtsContainer);
 
 	*copy = *table;
+	layout->columns = memcpy(palloc(columns), layout->columns, columns);
+	layout->containers =
+		memcpy(palloc(containers), layout->containers, containers);
 	return copy;
+}
+
+/*
+ * mts_table_narrow
+ *		Copy a table without the containers that have none of these attributes.
+ *
+ * It has the points that have an element in the other containers.
+ */
+const MtsTable *
+mts_table_narrow(const MtsTable *table, List *attnums)
+{
+	MtsTable *narrow = mts_table_copy(table);
+	bool *needed = palloc0(table->layout.ncolumns * sizeof(bool));
+	ListCell *lc;
+
+	foreach (lc, attnums)
+		if (lfirst_int(lc) > 0)
+			needed[lfirst_int(lc) - 1] = true;
+	if (!mts_layout_narrow(&narrow->layout, needed))
+		elog(ERROR, "no container is needed");
+	narrow->is_narrow = true;
+	return narrow;
 }
 
 /*

@@ -54,6 +54,7 @@ typedef struct MtsTable
 								 * view, or NULL */
 	MtsLayout layout;
 	MtsAttribute *attributes; /* as layout.columns, by attribute number - 1 */
+	bool is_narrow;           /* the layout has only some of the containers */
 	const char *problem; /* why the options contradict each other, or NULL */
 	const char *hint;    /* for the problem, or NULL */
 } MtsTable;
@@ -67,6 +68,7 @@ extern List *mts_table_texts(ArrayType *array);
 extern const MtsTable *mts_table_open(Relation relation);
 extern const MtsTable *mts_table_try_open(Relation relation);
 extern MtsTable *mts_table_copy(const MtsTable *table);
+extern const MtsTable *mts_table_narrow(const MtsTable *table, List *attnums);
 extern bool mts_table_joins_xact(const MtsTable *table);
 extern bool mts_table_shows_values(const MtsTable *table);
 

@@ -1,7 +1,8 @@
 /*
  * test_layout.c
- *		Proves that slot and time are inverses, and that wrong layouts are
- *		refused.
+ *		Proves that slot and time are inverses, that a layout without some
+ *		containers is like one that is declared so, and that wrong layouts
+ *		are refused.
  */
 #include "core/layout/layout.h"
 #include "tables.h"
@@ -311,6 +312,91 @@ test_refused(void)
 	}
 }
 
+/* Tell whether narrowing keeps a column where another one is needed. */
+static bool
+stays(const MtsLayout *layout, int column, int needed)
+{
+	int container = layout->columns[column].container;
+
+	return container < 0 || container == layout->columns[needed].container ||
+		   container == mts_layout_time_column(layout)->container;
+}
+
+/* Declare a table without the columns that narrowing leaves out. */
+static void
+declare_narrow(const TestTable *table, int needed, TestSpec *spec,
+			   TestTable *narrow)
+{
+	MtsError error;
+	int n = 0;
+
+	*spec = *table->spec;
+	memset(spec->columns, 0, sizeof(spec->columns));
+	for (int i = 0; i < table->layout.ncolumns; i++)
+		if (stays(&table->layout, i, needed))
+			spec->columns[n++] = table->spec->columns[i];
+	if (!table_declare(spec, narrow, &error))
+		tap_fault("%s: %s", spec->name, error.detail);
+}
+
+/* Compare a layout with one that lacks the columns that it has left out. */
+static bool
+is_like(const MtsLayout *layout, const MtsLayout *declared)
+{
+	int n = 0;
+
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsColumn *column = &layout->columns[i];
+		const MtsColumn *other = &declared->columns[n];
+
+		if (n == declared->ncolumns || strcmp(column->name, other->name) != 0)
+		{
+			if (column->role != MTS_ROLE_ATTRIBUTE || column->path.nsteps > 0)
+				return false;
+			continue;
+		}
+		n++;
+		if (column->role != other->role ||
+			column->container != other->container ||
+			column->slot != other->slot || column->place != other->place)
+			return false;
+	}
+	return n == declared->ncolumns && layout->nslots == declared->nslots &&
+		   layout->ncontainers == declared->ncontainers &&
+		   layout->nplaces == declared->nplaces &&
+		   layout->has_missing == declared->has_missing &&
+		   layout->time_kind == declared->time_kind;
+}
+
+static void
+test_narrow(void)
+{
+	int nleft = 0;
+
+	for (int i = 0; i < table_nspecs; i++)
+		for (int needed = 0; needed < TABLE_COLUMNS; needed++)
+		{
+			TestTable table, declared;
+			TestSpec spec;
+			bool is_needed[TABLE_COLUMNS] = {false};
+
+			table_open(i, &table);
+			if (needed >= table.layout.ncolumns ||
+				table.layout.columns[needed].container < 0)
+				continue;
+			declare_narrow(&table, needed, &spec, &declared);
+			nleft += declared.layout.ncolumns < table.layout.ncolumns;
+			is_needed[needed] = true;
+			if (!mts_layout_narrow(&table.layout, is_needed) ||
+				!is_like(&table.layout, &declared.layout))
+				tap_fault("%s: for column %d", spec.name, needed);
+		}
+	if (nleft == 0)
+		tap_fault("no layout has several containers");
+	tap_claim("a layout without containers is like one declared without them");
+}
+
 int
 main(void)
 {
@@ -324,6 +410,7 @@ main(void)
 	test_inverse(&summer, "in a zone with summer time");
 	test_slots();
 	test_spans();
+	test_narrow();
 	test_refused();
 	return tap_done();
 }

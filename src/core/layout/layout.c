@@ -351,18 +351,10 @@ check_keys(const MtsLayout *layout, MtsError *error)
 	return true;
 }
 
-/*
- * mts_layout_build
- *		Complete a layout from its columns and fields.
- *
- * False with the reason in *error if they do not fit together.
- */
-bool
-mts_layout_build(MtsLayout *layout, MtsError *error)
+/* Count the columns of the points, and check where missing values are. */
+static bool
+assign_places(MtsLayout *layout, MtsError *error)
 {
-	if (!assign_containers(layout, error) || !collect_slots(layout, error) ||
-		!determine_time(layout, error) || !check_keys(layout, error))
-		return false;
 	layout->has_missing = false;
 	layout->nplaces = 0;
 	for (int i = 0; i < layout->ncolumns; i++)
@@ -383,6 +375,63 @@ mts_layout_build(MtsLayout *layout, MtsError *error)
 		layout->has_missing = true;
 	}
 	return true;
+}
+
+/*
+ * mts_layout_build
+ *		Complete a layout from its columns and fields.
+ *
+ * False with the reason in *error if they do not fit together.
+ */
+bool
+mts_layout_build(MtsLayout *layout, MtsError *error)
+{
+	return assign_containers(layout, error) && collect_slots(layout, error) &&
+		   determine_time(layout, error) && check_keys(layout, error) &&
+		   assign_places(layout, error);
+}
+
+/*
+ * mts_layout_needs_container
+ *		Tell whether a needed column is in a container; needed is by column.
+ */
+bool
+mts_layout_needs_container(const MtsLayout *layout, int container,
+						   const bool *needed)
+{
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (needed[i] && layout->columns[i].container == container)
+			return true;
+	return false;
+}
+
+/*
+ * mts_layout_narrow
+ *		Leave out the containers that have neither a needed column nor the
+ *		time.
+ *
+ * Their columns become attributes without a path, which nothing may read.  A
+ * point exists then if it has an element in a container that remains.  False
+ * if none does.
+ */
+bool
+mts_layout_narrow(MtsLayout *layout, const bool *needed)
+{
+	int time = mts_layout_time_column(layout)->container;
+	MtsError error;
+
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		MtsColumn *column = &layout->columns[i];
+
+		if (column->container >= 0 && column->container != time &&
+			!mts_layout_needs_container(layout, column->container, needed))
+			*column = (MtsColumn){.name = column->name,
+								  .role = MTS_ROLE_ATTRIBUTE,
+								  .container = -1};
+	}
+	return assign_containers(layout, &error) && layout->ncontainers > 0 &&
+		   collect_slots(layout, &error) && assign_places(layout, &error);
 }
 
 /*

@@ -123,6 +123,9 @@ typedef struct MtsLayout
 } MtsLayout;
 
 extern bool mts_layout_build(MtsLayout *layout, MtsError *error);
+extern bool mts_layout_needs_container(const MtsLayout *layout, int container,
+									   const bool *needed);
+extern bool mts_layout_narrow(MtsLayout *layout, const bool *needed);
 extern const MtsColumn *mts_layout_time_column(const MtsLayout *layout);
 extern double mts_layout_capacity(const MtsLayout *layout);
 extern bool mts_layout_has_bounds(const MtsLayout *layout);

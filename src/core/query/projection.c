@@ -350,22 +350,12 @@ container_decides(const MtsLayout *layout, int container)
 		   container == mts_layout_time_column(layout)->container;
 }
 
-/* Tell whether a needed column is in a container. */
-static bool
-container_is_needed(const MtsLayout *layout, int container, const bool *needed)
-{
-	for (int i = 0; i < layout->ncolumns; i++)
-		if (needed[i] && layout->columns[i].container == container)
-			return true;
-	return false;
-}
-
 static bool
 add_containers(const MtsLayout *layout, const bool *needed, bson_t *projection)
 {
 	for (int i = 0; i < layout->ncontainers; i++)
 		if ((container_decides(layout, i) ||
-			 container_is_needed(layout, i, needed)) &&
+			 mts_layout_needs_container(layout, i, needed)) &&
 			!add_field(projection, layout->containers[i].path))
 			return false;
 	return true;

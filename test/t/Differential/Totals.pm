@@ -7,8 +7,8 @@ use strict;
 use warnings;
 
 use Differential::Data;
-use Differential::Layouts qw(new_layout fill_slots head dated_head @type
-  @value_pool);
+use Differential::Layouts qw(new_layout add_row fill_slots head dated_head
+  @type @value_pool);
 use Exporter qw(import);
 use List::Util qw(max min sum0);
 
@@ -113,6 +113,67 @@ sub totals_partial
 	return $layout;
 }
 
+# Make a reading of a value that a document of several containers may lack.
+# Returns what is stored, if anything; the SQL value; and whether it makes a
+# point.  A missing value, even null, does not.
+sub sparse_reading
+{
+	my ($missing) = @_;
+
+	return (undef, 'NULL', 0) if chance(0.5);
+	return (defined $missing ? $missing : 'null', 'NULL', !defined $missing)
+	  if chance(0.15);
+	my $value = between(-40, 400) / 4;
+	return (json_number($value), sql_number($value), 1);
+}
+
+# Several containers with the same slots, each without most points, and two
+# missing values.  The pre-aggregates are of the last value.
+sub totals_wide
+{
+	my @values = (
+		[ 'temp', "'env.{second}.temp'", undef ],
+		[ 'hum', "'env.{second}.hum', missing_value '-99'", '-99' ],
+		[ 'level', "'level.{second}'", undef ],
+		[ 'rpm', "'rpm.{second}', missing_value 'null', "
+			  . join(', ', @totals), 'null' ]);
+	my $layout = new_layout(
+		totals_wide => [ 'timestamptz', "field 'm'" ],
+		columns => [ [@type],
+			map { [ $_->[0], 'float8', "field $_->[1]", \@value_pool ] }
+			  @values ],
+		options => "count_field 'n'");
+
+	$layout->{tested} = $layout->{columns}[2];
+	foreach my $start (starts(MINUTE, 3))
+	{
+		push @{ $layout->{edges} }, $start, $start + MINUTE;
+		foreach my $type (grep { chance(0.5) } types())
+		{
+			my $document = head('m', $type, json_date($start));
+			my @last;
+			foreach my $slot (some_slots(60, between(3, 10)))
+			{
+				my @readings = map { [ sparse_reading($_->[2]) ] } @values;
+				my @paths = ([ 'env', $slot, 'temp' ], [ 'env', $slot, 'hum' ],
+					[ 'level', $slot ], [ 'rpm', $slot ]);
+				foreach my $i (grep { defined $readings[$_][0] } 0 .. $#values)
+				{
+					put($document, $readings[$i][0], @{ $paths[$i] });
+				}
+				next unless grep { $_->[2] } @readings;
+				add_row($layout, $start + $slot * SECOND, sql_text($type),
+					map { $_->[1] } @readings);
+				push @last, $readings[-1][1] eq 'NULL' ? undef
+				  : $readings[-1][1];
+			}
+			add_totals($document, \@last);
+			push @{ $layout->{docs} }, $document;
+		}
+	}
+	return $layout;
+}
+
 # ---- Partitions -----------------------------------------------------------
 
 # Make partitions, each from [bounds, code that fills the layout].
@@ -179,8 +240,8 @@ sub total_layouts
 {
 	return (totals_minute(), totals_hour(),
 		totals_partial('totals_partial', 'numeric', -1, 'NOT NULL'),
-		totals_partial('totals_sparse', 'float8', 'null'), parts_time(),
-		parts_type());
+		totals_partial('totals_sparse', 'float8', 'null'), totals_wide(),
+		parts_time(), parts_type());
 }
 
 1;
