@@ -169,8 +169,7 @@ make_scan(const MtsAggregation *aggregation, RelOptInfo *rel,
 	double groups = estimate_groups(aggregation, target);
 	List *rollups = NIL;
 
-	if (param)
-		groups = clamp_row_est(groups * rows->rows / Max(input->rows, 1));
+	groups = clamp_row_est(groups * rows->rows / Max(input->rows, 1));
 	/* a point is aggregated in place of making a row */
 	total -= mts_plan_points(root, input, param) *
 			 (cpu_tuple_cost - POINT_COST * cpu_operator_cost);

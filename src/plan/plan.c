@@ -20,6 +20,7 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
@@ -35,6 +36,7 @@
 #include "compat.h"
 #include "driver/attempt.h"
 #include "plan/estimate.h"
+#include "plan/join_clauses.h"
 #include "plan/pathkeys.h"
 #include "plan/valueless.h"
 #include "pushdown/sort_order.h"
@@ -69,12 +71,12 @@ mts_plan_qual(RelOptInfo *rel, RestrictInfo *rinfo)
 
 /* Do not push down the clauses whose slots MongoDB should not look for. */
 static void
-drop_slots(PlannerInfo *root, RelOptInfo *rel)
+drop_slots(PlannerInfo *root, RelOptInfo *rel, List *rinfos)
 {
 	MtsRelInfo *info = rel->fdw_private;
 	ListCell *lc;
 
-	foreach (lc, rel->baserestrictinfo)
+	foreach (lc, rinfos)
 	{
 		const MtsQual *qual = mts_plan_qual(rel, lfirst(lc));
 
@@ -286,6 +288,37 @@ workers_may_scan(const RelOptInfo *rel, const MtsTable *table, Oid userid)
 }
 
 /*
+ * The conditions of the points that a scan fetches; param is NULL unless it
+ * runs for the rows of other relations.
+ */
+static List *
+conditions_of(const RelOptInfo *rel, const ParamPathInfo *param)
+{
+	const MtsRelInfo *info = rel->fdw_private;
+	List *conditions = list_concat_copy(rel->baserestrictinfo, info->implied);
+
+	return param ? list_concat(conditions, param->ppi_clauses) : conditions;
+}
+
+/* Classify the clauses of a relation, and those that joins imply. */
+static void
+classify_clauses(PlannerInfo *root, RelOptInfo *rel)
+{
+	MtsRelInfo *info = rel->fdw_private;
+	List *implied = mts_join_clauses_imply(root, rel);
+	List *exact = NIL;
+	List *local = NIL;
+
+	drop_slots(root, rel, list_concat_copy(rel->baserestrictinfo, implied));
+	mts_plan_split_clauses(rel, rel->baserestrictinfo, &info->pushed,
+						   &info->exact, &info->local);
+	mts_plan_split_clauses(rel, implied, &info->implied, &exact, &local);
+	info->pushed = list_concat(info->pushed, info->implied);
+	/* a worker evaluates the values that columns are compared with */
+	rel->consider_parallel &= is_parallel_safe(root, (Node *) info->implied);
+}
+
+/*
  * mtsGetForeignRelSize
  *		Classify the clauses and estimate the number of rows that match.
  */
@@ -295,6 +328,7 @@ mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	MtsRelInfo *info = palloc0(sizeof(MtsRelInfo));
 	Relation relation = table_open(relid, NoLock);
 	Oid userid = mts_plan_user(root, baserel);
+	double points;
 
 	check_privileges(root, baserel);
 	baserel->fdw_private = info;
@@ -305,14 +339,19 @@ mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	table_close(relation, NoLock);
 	info->points_per_bucket =
 		mts_estimate_table(root, baserel, info->table, &info->collections);
-	drop_slots(root, baserel);
-	mts_plan_split_clauses(baserel, baserel->baserestrictinfo, &info->pushed,
-						   &info->exact, &info->local);
+	classify_clauses(root, baserel);
 	info->workers_may_scan = workers_may_scan(baserel, info->table, userid);
 	info->is_async = info->table->async_capable &&
 					 !bms_is_member(baserel->relid, root->all_result_relids);
 	set_baserel_size_estimates(root, baserel);
 	info->points = fetched_points(root, baserel, baserel->baserestrictinfo);
+	info->rows = baserel->rows;
+	if (info->implied == NIL)
+		return;
+	/* baserel->rows stays, since the joins' sizes depend on it */
+	points = fetched_points(root, baserel, conditions_of(baserel, NULL));
+	info->rows = clamp_row_est(info->rows * points / info->points);
+	info->points = points;
 }
 
 /*
@@ -343,9 +382,7 @@ mts_plan_points(PlannerInfo *root, RelOptInfo *rel, const ParamPathInfo *param)
 {
 	if (!param)
 		return ((MtsRelInfo *) rel->fdw_private)->points;
-	return fetched_points(root, rel,
-						  list_concat_copy(rel->baserestrictinfo,
-										   param->ppi_clauses));
+	return fetched_points(root, rel, conditions_of(rel, param));
 }
 
 /*
@@ -358,7 +395,7 @@ first_buckets(const PlannerInfo *root, const RelOptInfo *rel, double buckets)
 {
 	const MtsRelInfo *info = rel->fdw_private;
 
-	return Min(root->limit_tuples * info->points / Max(rel->rows, 1) + 1,
+	return Min(root->limit_tuples * info->points / Max(info->rows, 1) + 1,
 			   buckets);
 }
 
@@ -391,21 +428,20 @@ mts_plan_path(PlannerInfo *root, RelOptInfo *rel, ParamPathInfo *param,
 {
 	const MtsRelInfo *info = rel->fdw_private;
 	const MtsSortOrder *made = mts_sort_order_open(info->table, order);
-	List *clauses = rel->baserestrictinfo;
 	double points = mts_plan_points(root, rel, param);
 	double collections = 1;
-	double rows = param ? param->ppi_rows : rel->rows;
+	double rows = param ? param->ppi_rows : info->rows;
 	QualCost cost = rel->baserestrictcost;
 	double buckets;
 	Cost startup, run, sort;
 	Path *path;
 
-	if (param)
-		clauses = list_concat_copy(clauses, param->ppi_clauses);
 	if (info->collections > 1)
-		collections = Min(info->collections,
-						  1 + info->collections *
-								  mts_plan_time_share(root, rel, clauses));
+		collections =
+			Min(info->collections,
+				1 + info->collections *
+						mts_plan_time_share(root, rel,
+											conditions_of(rel, param)));
 	buckets = Max(points / info->points_per_bucket, 1);
 	startup = STARTUP_COST + cost.startup + rel->reltarget->cost.startup;
 	run = (collections - 1) * STARTUP_COST + buckets * BUCKET_COST +
@@ -525,34 +561,16 @@ add_parallel(PlannerInfo *root, RelOptInfo *rel)
 
 /* ---- Parameterized ------------------------------------------------------ */
 
-/* An ec_matches_callback that finds the members that are a column. */
-static bool
-is_column(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class,
-		  EquivalenceMember *member, void *attnum)
-{
-	Var *var = mts_shippable_var(member->em_expr, rel->relid);
-
-	return var && var->varattno == *(AttrNumber *) attnum;
-}
-
 /* The clauses that compare columns of the relation with those of others */
 static List *
 join_clauses(PlannerInfo *root, RelOptInfo *rel, const MtsTable *table)
 {
 	List *clauses = NIL;
-	ListCell *lc;
 
-	foreach (lc, rel->joininfo)
-		if (join_clause_is_movable_to(lfirst(lc), rel))
-			clauses = lappend(clauses, lfirst(lc));
-	for (int i = 0; rel->has_eclass_joins && i < table->layout.ncolumns; i++)
-	{
-		AttrNumber attnum = i + 1;
-
-		clauses = list_concat(clauses, generate_implied_equalities_for_column(
-										   root, rel, is_column, &attnum,
-										   rel->lateral_referencers));
-	}
+	for (int i = 0; i < table->layout.ncolumns; i++)
+		clauses =
+			list_concat_unique_ptr(clauses,
+								   mts_join_clauses_find(root, rel, i + 1));
 	return clauses;
 }
 
@@ -698,6 +716,7 @@ mts_plan_scan(PlannerInfo *root, RelOptInfo *baserel, ForeignPath *best_path,
 	bool is_narrow;
 
 	mts_plan_split_clauses(baserel, scan_clauses, &pushed, &exact, &local);
+	pushed = list_concat(pushed, info->implied);
 	pushed = extract_actual_clauses(pushed, false);
 	exact = extract_actual_clauses(exact, false);
 	local = extract_actual_clauses(local, false);

@@ -32,8 +32,12 @@ typedef struct MtsRelInfo
 	List *exact;  /* those of pushed that PostgreSQL need not check again */
 	List *local;  /* all but exact, which PostgreSQL checks */
 
+	/* RestrictInfos that joins imply: pushed, too, but not checked again */
+	List *implied;
+
 	double points_per_bucket;
-	double points;      /* of the buckets that match baserestrictinfo */
+	double points; /* of the buckets that match baserestrictinfo and implied */
+	double rows;   /* of these points that are rows; rel->rows without joins */
 	double collections; /* of a rolling set; otherwise 1 */
 
 	bool workers_may_scan; /* a worker may scan the whole relation */

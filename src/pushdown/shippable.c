@@ -80,6 +80,19 @@ make_equality(MtsQualKind kind, int column, Const *value)
 /* ---- Columns ---------------------------------------------------------- */
 
 /*
+ * mts_shippable_column
+ *		Return the Var that an expression is, perhaps relabelled; else NULL.
+ */
+Var *
+mts_shippable_column(Expr *expr)
+{
+	while (IsA(expr, RelabelType))
+		expr = ((RelabelType *) expr)->arg;
+	return IsA(expr, Var) && ((Var *) expr)->varlevelsup == 0 ? (Var *) expr
+															  : NULL;
+}
+
+/*
  * mts_shippable_var
  *		Return the Var of the relation varno that an expression is, perhaps
  *		relabelled; else NULL.
@@ -87,14 +100,9 @@ make_equality(MtsQualKind kind, int column, Const *value)
 Var *
 mts_shippable_var(Expr *expr, Index varno)
 {
-	Var *var;
+	Var *var = mts_shippable_column(expr);
 
-	while (IsA(expr, RelabelType))
-		expr = ((RelabelType *) expr)->arg;
-	var = (Var *) expr;
-	return IsA(expr, Var) && var->varno == varno && var->varlevelsup == 0
-			   ? var
-			   : NULL;
+	return var && var->varno == varno ? var : NULL;
 }
 
 /* Find the number of the column that an expression is; negative if none */

@@ -9,6 +9,7 @@
 
 extern MtsQual *mts_shippable_clause(const MtsTable *table, Index varno,
 									 Expr *clause);
+extern Var *mts_shippable_column(Expr *expr);
 extern Var *mts_shippable_var(Expr *expr, Index varno);
 extern bool mts_shippable_is_key(const MtsTable *table, int column);
 extern bool mts_shippable_is_bounded(const MtsTable *table, int column);

@@ -221,6 +221,54 @@ sub self_join
 	  . pick('JOIN', 'LEFT JOIN') . ' ' . points($q) . " b ON $on";
 }
 
+# Points, their local copy, or series with the names of their columns, mostly
+# without a condition
+sub with_times
+{
+	my ($q, $alias, $name) = @_;
+	my $time = $q->{layout}{columns}[0][0];
+	my $points = points($q, 0.6);
+	my $where = pick('true', 's_from ' . pick('<', '>=') . ' (SELECT max(s_from) FROM series '
+		  . 'WHERE s_n < ' . between(1, SERIES) . ')');
+
+	$points = "(SELECT s_from AS $time, s_$name AS $name FROM series WHERE $where)"
+	  if chance(0.2);
+	$points =~ s/side\./l./ if chance(0.15);
+	return "$points $alias";
+}
+
+# Two or three relations whose times are equal.  A condition on one of them can
+# be one on the others.
+sub same_times
+{
+	my ($q) = @_;
+	my $time = $q->{layout}{columns}[0][0];
+	my $name = (pick(key_columns($q)))->[0];
+	my ($x, $y, $z) = map { with_times($q, $_, $name) } qw(x y z);
+	my $first = pick(('y') x 3, 'x');
+	my ($xy, $yz) = map {
+		my ($a, $b) = @$_;
+		my @same = ("$a.$time = $b.$time", "$b.$name = $a.$name");
+		pick(@same[ 0, 0 ], join ' AND ', @same)
+	} [ 'x', 'y' ], [ $first, 'z' ];
+	my ($one, $two) = map { pick(('JOIN') x 2, ('LEFT JOIN') x 2, 'RIGHT JOIN', 'FULL JOIN') } 1, 2;
+	my $not = pick('', 'NOT ');
+	my $list = pick("x.$time, x.$name", 'count(*), max(x.' . "$time)");
+
+	return "SELECT $list FROM $x WHERE ${not}EXISTS (SELECT FROM $y WHERE $xy)"
+	  if chance(0.25);
+	return "SELECT $list FROM $x WHERE ${not}EXISTS (SELECT FROM $y $two $z ON "
+	  . "$yz WHERE $xy)" if chance(0.15) && $first eq 'y';
+	return "SELECT $list FROM $x $one $y ON $xy WHERE x.$time "
+	  . "IN (SELECT z.$time FROM $z)" if chance(0.15);
+	return "SELECT $list, count(y.$time) FROM $x $one $y ON $xy GROUP BY 1, 2"
+	  if $list !~ m/count/ && chance(0.3);
+	return "SELECT $list FROM $x $one $y ON $xy" if chance(0.5);
+	return "SELECT $list FROM $x $one ($y $two $z ON $yz) ON $xy"
+	  if chance(0.3) && $first eq 'y';
+	return "SELECT $list FROM $x $one $y ON $xy $two $z ON $yz";
+}
+
 # Aggregates for each series
 sub for_each_series
 {
@@ -241,7 +289,7 @@ sub joined
 {
 	my ($q) = @_;
 	my $make = pick((\&join_series) x 4, \&with_points, \&of_series,
-		\&self_join, \&for_each_series);
+		\&self_join, (\&same_times) x 3, \&for_each_series);
 
 	$q->{sql} = $make->($q);
 	$q->{kind} = 'joined';
