@@ -7,8 +7,8 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
-use MongoTS::Everyday qw(documents_examined layouts make_collection questions
-  start_profiler);
+use MongoTS::Everyday qw(asked documents_examined layouts make_collection
+  questions start_profiler);
 use MongoTS::Node;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -60,9 +60,7 @@ my @solved;
 sub ask
 {
 	my ($session, $schema, $name, $sql) = @_;
-
-	my ($out, $err) = session_query($session, "SET application_name = '$name'; SET search_path = $schema, public; $sql;
-		RESET application_name; RESET plan_cache_mode; DEALLOCATE ALL");
+	my ($out, $err) = session_query($session, asked($schema, $name, $sql));
 	is($err, '', "$schema: $name") if $err;
 	return join "\n", sort split /\n/, $out;
 }
@@ -75,10 +73,9 @@ foreach my $layout (layouts())
 		my @questions = questions($layout, $hours);
 
 		create_server($node, $server, $ENV{MONGODB_URI}, "database 'mts_documents_read_$server'");
-		query("SET timezone = 'UTC'; " . make_collection($layout, $server, $hours) . start_profiler($server));
+		query(make_collection($layout, $server, $hours) . start_profiler($server));
 
 		my $session = session_start($node);
-		session_query($session, q(SET timezone = 'UTC'));
 		foreach my $number (0 .. $#questions)
 		{
 			my ($name, $most, $sql) = @{ $questions[$number] };

@@ -18,8 +18,8 @@ use warnings;
 
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(documents_examined layouts make_collection questions
-  start_profiler);
+our @EXPORT_OK = qw(DEVICES asked documents_examined layouts make_collection
+  questions start_profiler);
 
 use constant DEVICES => 20;
 use constant SITES => 4;
@@ -155,7 +155,7 @@ sub questions_of_days
 	my $joined = q(JOIN points b ON b.ts = a.ts AND b.site = 's2' AND b.device = 'd11'
 		WHERE a.site = 's1' AND a.device = 'd07' AND ) . $day =~ s/\bts\b/a.ts/gr;
 
-	return ((map { [ "a device's $_->[0]" =~ s/'s a (local )?/'s $1/r, A_DAY,
+	return ((map { [ "a device's $_->[0]" =~ s/'s a /'s /r, A_DAY,
 				"SELECT ts, v FROM points WHERE site = 's1' AND device = 'd07' AND $_->[1]" ] } @of_one),
 		[ q(a device's day without its site), A_DAY, "SELECT ts, v FROM points WHERE device = 'd07' AND $day" ],
 		[ 'two devices joined on ts, a range of one', TWO_DAYS, "SELECT a.ts, a.v, b.v FROM points a $joined" ],
@@ -208,6 +208,15 @@ sub start_profiler
 		'{"create": "system.profile", "capped": true, "size": 33554432}', '{"profile": 2}') . ";\n";
 }
 
+# Return the SQL that asks a question in a schema, under an application_name.
+sub asked
+{
+	my ($schema, $application_name, $sql) = @_;
+
+	return "SET application_name = '$application_name'; SET search_path = $schema; SET timezone = 'UTC'; $sql;
+		RESET application_name; RESET search_path; RESET timezone; RESET plan_cache_mode; DEALLOCATE ALL";
+}
+
 # Return the SQL of the number of documents of the collection "points" that a session
 # with an application_name has examined.
 sub documents_examined
@@ -215,7 +224,7 @@ sub documents_examined
 	my ($server, $application_name) = @_;
 
 	return qq(SELECT coalesce(sum((doc->>'docsExamined')::int), 0) FROM mongo_ts_find('$server', 'system.profile',
-		'{"command.comment": {"\$regex": "^$application_name\\\\[[0-9]"}, "ns": {"\$regex": "[.]points\$"}}') doc);
+		'{"command.comment": {"\$regex": "^$application_name\\\\[[0-9]"}, "ns": {"\$regex": "[.]points\$"}}', NULL) doc);
 }
 
 1;
