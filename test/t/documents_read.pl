@@ -19,6 +19,7 @@ sub query { return $node->safe_psql('postgres', $_[0]) }
 
 plan skip_all => 'FerretDB has no profiler'
   if query(q(SELECT mongo_ts_command('mongo', '{"buildInfo": 1}')::jsonb ? 'ferretdb')) eq 't';
+my $version = query(q(SELECT mongo_ts_command('mongo', '{"buildInfo": 1}')->'versionArray'->0));
 
 # The questions whose documents still depend on the history, and a pattern of the
 # layouts, or of the schemas, where they do
@@ -65,7 +66,7 @@ sub ask
 	return join "\n", sort split /\n/, $out;
 }
 
-foreach my $layout (layouts())
+foreach my $layout (grep { $version >= 6 || $_ ne 'native' } layouts())
 {
 	foreach my $hours (200, 2000)
 	{
