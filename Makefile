@@ -49,6 +49,7 @@ $(filter-out $(OWN),$(MAKECMDGOALS)):
 	$(MAKE) $@
 
 bench demo: RUN = test/$@/run
+bench: RUN += $(if $(ONLY),,&& test/bench/growth documents)
 recording: RUN = test/demo/run record
 check-server: RUN = test/server
 bench: DEPS = $(if $(QUICK),,python3 python3-pip debootstrap)

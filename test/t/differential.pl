@@ -3,8 +3,8 @@
 #
 # Every documented layout, and some more, is filled with random points.  In the
 # environment, SEED repeats a run, QUERIES is the least number of queries, and
-# LAYOUT is a pattern of layouts, and KIND one of how kinds of queries begin.  With
-# LABELS, groups are by names of times, such as hours of the day.
+# LAYOUT is a pattern of layouts, KIND one of how kinds of queries begin, and
+# INDEXES one of how the ways to index them do (see Indexes.pm).  With LABELS, groups are by names of times, such as hours of the day.
 # MONGO_TS_LIBRARY is the absolute path of another build of the extension's
 # library (see test/faults).
 
@@ -150,7 +150,7 @@ sub report
 	my ($layout) = @_;
 
 	diag "SEED=$seed LAYOUT='^$layout->{name}\$' KIND='"
-	  . ($ENV{KIND} // '') . "'";
+	  . ($ENV{KIND} // '') . "' INDEXES='" . ($ENV{INDEXES} // '') . "'";
 	diag fetch(<<"END");
 		SELECT format(E'%s, TimeZone %s, %s, query %s:\\n%s\\n'
 				'%s lost, %s extra, e.g. %s%s\\n%s\\n',
@@ -250,6 +250,17 @@ sub check_plans
 	return;
 }
 
+# Check that the ways to index collections occurred, as far as the server has them.
+sub check_indexes
+{
+	my $ways = fetch('SELECT count(DISTINCT way) FROM indexed WHERE problem IS NULL');
+
+	cmp_ok($ways, '>', 6, "$ways ways to index collections");
+	note fetch(q(SELECT string_agg(format('%s indexes %s%s', n, way, ': ' || problem), E'\n')
+		FROM (SELECT way, problem, count(*) AS n FROM indexed GROUP BY 1, 2) i));
+	return;
+}
+
 # The main version of a server with native time-series collections, otherwise 0
 sub native_version
 {
@@ -326,10 +337,11 @@ foreach my $i (0 .. $#layouts)
 	check_layout($layout, $each);
 	check_native($layout) if $layout->{timeseries} || $layout->{of};
 }
-if ($pattern eq '.' && !$ENV{KIND})
+if ($pattern eq '.' && !$ENV{KIND} && !$ENV{INDEXES})
 {
 	check_coverage();
 	check_plans();
+	check_indexes();
 }
 note fetch(<<'END');
 	SELECT count(*) || ' times ' || example FROM outcome

@@ -23,8 +23,10 @@ our @EXPORT_OK = qw(questions size_of growth_table growth_days merge_growth
 
 my $of_series = q(WHERE host = 'host_2' AND d >= '2013-10-01 00:00');
 my $hour = "SELECT * FROM t $of_series AND d < '2013-10-01 01:00' ORDER BY d";
+my $last_minute = q(timestamptz '2013-10-01' + interval 'HOURS hours' - interval '1 minute');
 
-# Each with the hours that a collection must have
+# Each with the hours that a collection must have; HOURS stands for those that it
+# has
 my @questions = (
 	{ name => 'planning an hour of one series', is_planning => 1, sql => $hour },
 	{ name => 'ANALYZE', sql => 'ANALYZE t' },
@@ -36,6 +38,9 @@ my @questions = (
 		sql => "SELECT avg(v) FROM t $of_series AND d < '2013-10-02'" },
 	{ name => 'the last points of all series',
 		sql => 'SELECT DISTINCT ON (host) host, d, v FROM t ORDER BY host, d DESC' },
+	{ name => 'the last minute of all series', sql => "SELECT * FROM t WHERE d >= $last_minute" },
+	{ name => 'the newest ten points', sql => 'SELECT d, v FROM t ORDER BY d DESC LIMIT 10' },
+	{ name => 'the first and the last time', sql => 'SELECT min(d), max(d) FROM t' },
 	{ name => 'groups of everything by series and hour',
 		sql => q(SELECT host, date_trunc('hour', d), avg(v), min(v), max(v) FROM t GROUP BY 1, 2) });
 
@@ -51,7 +56,8 @@ sub size_of
 sub questions
 {
 	my ($size) = @_;
-	return grep { $size->{hours} >= ($_->{hours} // 0) } @questions;
+	return map { { %$_, sql => $_->{sql} =~ s/HOURS/$size->{hours}/r } }
+	  grep { $size->{hours} >= ($_->{hours} // 0) } @questions;
 }
 
 # ---- The table ----------------------------------------------------------------
@@ -74,12 +80,15 @@ sub growth_table
 
 	return join '', head('', map { heading_of($_) } @figures),
 	  (map {
-			my $name = $_->{name};
+			my $name = $_;
 			$row->($name, sub {
 					my $seconds = $_[0]{seconds}{$name};
 					return defined $seconds ? milliseconds($seconds, 3) : '';
 				})
-		} @questions),
+		} grep {
+			my $name = $_;
+			grep { defined $_->{seconds}{$name} } @figures
+		} map { $_->{name} } @questions),
 	  $row->('the most memory of a session',
 		sub { return digits(max(values %{ $_[0]{memory} }), 2) . ' MB' });
 }

@@ -14,8 +14,8 @@ use Differential::Data;
 use Differential::Time qw(new_zone truncated);
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(conditions plain_conditions column_condition param
-  new_zone);
+our @EXPORT_OK = qw(conditions plain_conditions bucket_condition
+  column_condition param new_zone);
 
 my @comparisons = ('=', '<>', '<', '<=', '>', '>=');
 my %other_side = (

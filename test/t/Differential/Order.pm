@@ -14,7 +14,8 @@ use Differential::Condition qw(conditions param);
 use Differential::Data;
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(sorted first_of_each key_columns order_of);
+our @EXPORT_OK = qw(sorted first_of_each key_columns order_of direction
+  targets compare_places);
 
 # All columns except the time and the last one, a value
 sub key_columns

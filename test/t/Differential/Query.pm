@@ -11,6 +11,7 @@ package Differential::Query;
 use strict;
 use warnings;
 
+use Differential::AllSeries qw(all_series);
 use Differential::Aggregate qw(aggregation chart keys_of_groups time_group);
 use Differential::Condition qw(column_condition conditions new_zone);
 use Differential::Data;
@@ -26,9 +27,10 @@ our @switches;
 
 # The share of each kind of query, in percent
 my %kinds = (
-	rows => [ 26, \&rows ], groups => [ 26, \&groups ],
-	sorted => [ 17, \&sorted ], 'first of each' => [ 7, \&first_of_each ],
-	joined => [ 14, \&joined ], star => [ 10, \&star ]);
+	rows => [ 22, \&rows ], groups => [ 24, \&groups ],
+	sorted => [ 16, \&sorted ], 'first of each' => [ 7, \&first_of_each ],
+	'all series' => [ 8, \&all_series ], joined => [ 13, \&joined ],
+	star => [ 10, \&star ]);
 
 # Only kinds that match this pattern are made
 our $kind_pattern = '.';

@@ -11,6 +11,7 @@ use strict;
 use warnings;
 
 use Differential::Data;
+use Differential::Indexes qw(indexes);
 use Differential::Join qw(fill_series);
 use Differential::Rollups qw(fill_rollups);
 use Differential::Star qw(fill_dimensions);
@@ -45,6 +46,17 @@ my $functions = <<'END';
 	END $$;
 	CREATE FUNCTION parity(v float8) RETURNS text IMMUTABLE
 	LANGUAGE sql RETURN parity(v::numeric);
+
+	-- a server may refuse a kind of index
+	CREATE TABLE indexed (way text, problem text);
+	CREATE FUNCTION make_index(way text, command text) RETURNS void
+	LANGUAGE plpgsql AS $$
+	BEGIN
+		EXECUTE command;
+		INSERT INTO indexed VALUES (way);
+	EXCEPTION WHEN OTHERS THEN
+		INSERT INTO indexed VALUES (way, sqlerrm);
+	END $$;
 
 	CREATE FUNCTION pair(query text) RETURNS text LANGUAGE sql
 	RETURN format($$
@@ -151,35 +163,6 @@ sub foreign_table
 	return "CREATE FOREIGN TABLE f.$name ($columns) SERVER mongo $options;\n";
 }
 
-# The field of a column, or of the bucket's time in the options of a table
-sub field_of
-{
-	my ($name, $options) = @_;
-	return ($options // '') =~ m/field '([^']*)'/ ? $1 : $name;
-}
-
-# An index of the time of each series, for every key by itself and for all
-sub indexes
-{
-	my ($name, $layout) = @_;
-	my ($time, @keys) = @{ $layout->{columns} }[ 0 .. $#{ $layout->{columns} } - 1 ];
-	my $at = field_of($time->[0],
-		$layout->{options} =~ m/(bucket_(?:last|time)_field '[^']*')/
-		? $1 : $time->[2] // '');
-	my %seen = ($at => 1);
-	my @fields = grep { !m/[][{}]/ && !$seen{$_}++ }
-	  map { field_of(@{$_}[ 0, 2 ]) } @keys;
-	my %keys = map { join(', ', map { "\"$_\": 1" } @$_, $at) => 1 }
-	  [@fields], map { [$_] } @fields;
-	my $n = 0;
-
-	return '' if $at =~ m/[][{}]|\.\d/ || $layout->{timeseries};
-	my $list = join ', ',
-	  map { '{"name": "i' . ++$n . "\", \"key\": {$_}}" } sort keys %keys;
-	return "SELECT mongo_ts_command('mongo', '{\"createIndexes\": \"$name\", "
-	  . "\"indexes\": [$list]}');\n";
-}
-
 # A native time-series collection
 sub timeseries
 {
@@ -232,6 +215,7 @@ sub fill_tables
 	my $name = $layout->{name};
 	my $rows = join ",\n", map { '(' . join(', ', @$_) . ')' }
 	  @{ $layout->{rows} };
+	my $indexes = indexes($layout);
 	my $collections = $layout->{collections} // { $name => $layout->{docs} };
 	my $native = timeseries($name, $layout->{timeseries});
 	my $foreign = $layout->{partitions} ? partitions($layout)
@@ -239,12 +223,11 @@ sub fill_tables
 	  map { insert_documents($_, @{ $collections->{$_} }) }
 	  sort keys %$collections;
 
-	$foreign .= indexes($name, $layout)
-	  unless $layout->{partitions} || $layout->{collections};
 	return <<"END" . fill_edges($layout) . fill_series($layout)
 		SET timezone = 'UTC';
 		$native
 		$foreign
+		$indexes
 		CREATE TABLE l.$name (LIKE f.$name);
 		INSERT INTO l.$name VALUES $rows;
 		ANALYZE l.$name;
