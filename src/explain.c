@@ -237,7 +237,7 @@ explain_query(const MtsScan *scan, const char *label, ExplainState *es)
 		text = find_text(scan->table, collection, &find);
 	}
 	ExplainPropertyText(label, text, es);
-	if (!query || !query->is_possible)
+	if (!query || !query->is_possible || !collection)
 		return;
 	explain_index_skip(query, es);
 	if (!query->unsorted_come_first)

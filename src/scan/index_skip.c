@@ -23,29 +23,6 @@ typedef struct Search
 	double documents;
 } Search;
 
-static bool
-is_at(const MtsPath *path, const char *field)
-{
-	char dotted[MTS_MAX_PATH];
-
-	mts_path_dotted(path->steps, path->nsteps, dotted, sizeof(dotted));
-	return path->nsteps > 0 && strcmp(dotted, field) == 0;
-}
-
-/* Tell whether a field has the time of points, or of their bucket. */
-static bool
-is_time(const MtsLayout *layout, const char *field)
-{
-	const MtsField *fields[] = {&layout->bucket_time, &layout->first,
-								&layout->last};
-
-	for (int i = 0; i < lengthof(fields); i++)
-		if (fields[i]->is_set && is_at(&fields[i]->path, field))
-			return true;
-	return layout->time_kind == MTS_TIME_FLAT &&
-		   is_at(&mts_layout_time_column(layout)->path, field);
-}
-
 /* The share of the documents whose time the filter admits */
 static double
 time_share(const MtsQuery *query, const MtsFieldUse *use)
@@ -55,7 +32,7 @@ time_share(const MtsQuery *query, const MtsFieldUse *use)
 
 	if (ranges->n == 0)
 		return 0;
-	if (use->has_low && use->has_high)
+	if (use->has_low == use->has_high)
 		return mts_statistics_time_share(query->table, ranges);
 	/* only one bound of a bucket's times is in the index */
 	hull.from = use->has_low ? ranges->items[0].from : MTS_TIME_MIN;
@@ -69,39 +46,20 @@ describe(void *arg, const char *field)
 {
 	const Search *search = arg;
 	const MtsTable *table = search->query->table;
-	const MtsLayout *layout = &table->layout;
+	int column = mts_statistics_column(table, field);
 	MtsFieldUse use = mts_index_use_bounds(search->query->filter, field);
 
-	if (is_time(layout, field))
+	if (column >= 0 && column == table->layout.time_column)
 	{
 		use.ndistinct = search->documents;
 		use.share = time_share(search->query, &use);
 		return use;
 	}
-	for (int i = 0; i < layout->ncolumns; i++)
-		if (layout->columns[i].container < 0 &&
-			layout->columns[i].role != MTS_ROLE_SLOT &&
-			!table->attributes[i].dropped &&
-			is_at(&layout->columns[i].path, field))
-			use.ndistinct = mts_statistics_distinct(table, i);
+	if (column >= 0)
+		use.ndistinct = mts_statistics_distinct(table, column);
 	if (use.nvalues > 0 && use.ndistinct > 0)
 		use.share = Min(use.nvalues / use.ndistinct, 1);
 	return use;
-}
-
-/*
- * mts_index_skip_may_help
- *		Tell whether an index may be known in which MongoDB would skip.
- *
- * The index of mongo_ts_create_index() needs no term if all keys are fixed.  In
- * a flat table, any columns can be keys of an index.
- */
-bool
-mts_index_skip_may_help(const MtsQuery *query)
-{
-	return query->is_possible && !bson_empty(query->filter) &&
-		   (query->table->layout.nslots == 0 ||
-			!mts_query_fixes_keys(query->table, query->filter));
 }
 
 /* List the fields of an index that the filter does not restrict. */
@@ -115,7 +73,7 @@ list_skipped(const Search *search, bson_iter_t keys, int nfields)
 		const char *field = bson_iter_key(&keys);
 		MtsFieldUse use = describe((void *) search, field);
 
-		if (!use.has_low && !use.has_high)
+		if (!use.is_bounded)
 			skipped = lappend(skipped, mts_document_text(field));
 	}
 	return skipped;

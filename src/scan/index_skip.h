@@ -9,9 +9,7 @@
 
 #include "core/query/index_use.h"
 #include "scan/query.h"
-#include "table/known.h"
 
-extern bool mts_index_skip_may_help(const MtsQuery *query);
 extern void mts_index_skip_add(MtsQuery *query, const bson_t *indexes,
 							   double documents);
 

@@ -294,7 +294,7 @@ mts_scan_prepare(MtsScan *scan)
 		return;
 	old = MemoryContextSwitchTo(scan->query_context);
 	query = mts_query_make(scan->table, &scan->spec, scan->econtext);
-	if (mts_index_skip_may_help(query))
+	if (query->is_possible && !bson_empty(query->filter))
 	{
 		mts_source_learn_indexes(scan->source);
 		mts_index_skip_add(query, scan->source->indexes,

@@ -9,6 +9,7 @@
 
 #include "table/table.h"
 
+extern int mts_statistics_column(const MtsTable *table, const char *field);
 extern double mts_statistics_documents(const MtsTable *table);
 extern double mts_statistics_distinct(const MtsTable *table, int column);
 extern double mts_statistics_time_share(const MtsTable *table,

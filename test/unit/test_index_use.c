@@ -19,16 +19,19 @@ parse(const char *json)
 	return doc;
 }
 
-/* Check the bounds of the field "a": "low", "high", "both" or "none". */
+/* Check the bounds of the field "a": "low", "high", "both", "none", or
+ * "holes" where it has neither a least nor a greatest value. */
 static void
 check_bounds(const char *want, double nvalues, const char *json)
 {
 	bson_t *filter = parse(json);
 	MtsFieldUse use = mts_index_use_bounds(filter, "a");
 
-	is_text(use.has_low    ? use.has_high ? "both" : "low"
-			: use.has_high ? "high"
-						   : "none",
+	is_text(use.has_low && use.has_high ? "both"
+			: use.has_low               ? "low"
+			: use.has_high              ? "high"
+			: use.is_bounded            ? "holes"
+										: "none",
 			want, json);
 	ok(use.nvalues == nvalues, "%s: %g values", json, use.nvalues);
 	bson_destroy(filter);
@@ -70,6 +73,8 @@ check_all_bounds(void)
 	check_bounds("low", 0,
 				 "{\"$or\": [{\"a\": 1}, {\"$and\": [{\"b\": 1}, "
 				 "{\"a\": {\"$gt\": 1}}]}]}");
+	check_bounds("holes", 0,
+				 "{\"$or\": [{\"a\": {\"$lt\": 1}}, {\"a\": {\"$gt\": 2}}]}");
 	check_bounds("none", 0, "{\"$or\": [{\"a\": 1}, {\"b\": 1}]}");
 }
 

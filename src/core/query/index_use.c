@@ -65,25 +65,28 @@ bounds_of_value(const bson_iter_t *value)
 		use.nvalues = 1;
 	if (use.nvalues > 0)
 		use.has_low = use.has_high = true;
+	use.is_bounded = use.has_low || use.has_high;
 	return use;
 }
 
-/* Join the bounds of two conditions that both hold. */
-static MtsFieldUse
-both(MtsFieldUse a, MtsFieldUse b)
+/* mts_index_use_both: join the bounds of two conditions that both hold. */
+MtsFieldUse
+mts_index_use_both(MtsFieldUse a, MtsFieldUse b)
 {
 	if (a.nvalues == 0 || (b.nvalues > 0 && b.nvalues < a.nvalues))
 		a.nvalues = b.nvalues;
+	a.is_bounded |= b.is_bounded;
 	a.has_low |= b.has_low;
 	a.has_high |= b.has_high;
 	return a;
 }
 
-/* Join the bounds of two conditions of which one holds. */
-static MtsFieldUse
-either(MtsFieldUse a, MtsFieldUse b)
+/* mts_index_use_either: join the bounds of two conditions of which one holds. */
+MtsFieldUse
+mts_index_use_either(MtsFieldUse a, MtsFieldUse b)
 {
 	a.nvalues = a.nvalues > 0 && b.nvalues > 0 ? a.nvalues + b.nvalues : 0;
+	a.is_bounded &= b.is_bounded;
 	a.has_low &= b.has_low;
 	a.has_high &= b.has_high;
 	return a;
@@ -120,13 +123,16 @@ bounds_of(bson_iter_t doc, const char *field, int depth)
 		const char *key = bson_iter_key(&doc);
 
 		if (strcmp(key, field) == 0)
-			use = both(use, bounds_of_value(&doc));
+			use = mts_index_use_both(use, bounds_of_value(&doc));
 		else if (strcmp(key, "$and") == 0 && bson_iter_recurse(&doc, &members))
-			use =
-				both(use, bounds_of_members(members, field, both, depth + 1));
+			use = mts_index_use_both(use, bounds_of_members(members, field,
+															mts_index_use_both,
+															depth + 1));
 		else if (strcmp(key, "$or") == 0 && bson_iter_recurse(&doc, &members))
-			use = both(use,
-					   bounds_of_members(members, field, either, depth + 1));
+			use =
+				mts_index_use_both(use, bounds_of_members(members, field,
+														  mts_index_use_either,
+														  depth + 1));
 	}
 	return use;
 }
@@ -174,7 +180,7 @@ mts_index_use_find(const bson_t *keys, double documents,
 											: at_most(DEFAULT_DISTINCT, most);
 
 		n++;
-		if (!use.has_low && !use.has_high)
+		if (!use.is_bounded)
 		{
 			result.needs_term |= n == 1;
 			prefixes *= distinct;

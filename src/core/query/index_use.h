@@ -14,7 +14,8 @@
 /* What a condition selects by a field */
 typedef struct MtsFieldUse
 {
-	bool has_low; /* it has a least value */
+	bool is_bounded; /* not all values satisfy it */
+	bool has_low;    /* the values have a least one */
 	bool has_high;
 	double nvalues; /* it is one of these; 0 if their number is not known */
 	double
@@ -33,6 +34,8 @@ typedef struct MtsIndexUse
 	double cost;     /* in documents of a scan of the collection */
 } MtsIndexUse;
 
+extern MtsFieldUse mts_index_use_both(MtsFieldUse a, MtsFieldUse b);
+extern MtsFieldUse mts_index_use_either(MtsFieldUse a, MtsFieldUse b);
 extern MtsFieldUse mts_index_use_bounds(const bson_t *filter,
 										const char *field);
 extern MtsIndexUse mts_index_use_find(const bson_t *keys, double documents,
