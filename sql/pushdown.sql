@@ -50,8 +50,6 @@ SELECT json_agg(json_build_object(
            unnest(ARRAY['memory_used', 'memory_free']) type
 \gset
 CALL put('minutes', :'documents');
-SELECT mongo_ts_command('pushdown', '{"createIndexes": "minutes",
-  "indexes": [{"key": {"type": 1, "ts": 1}, "name": "type_ts"}]}')->'ok';
 
 -- A query for one hour reads 60 buckets.
 SELECT * FROM reads($$SELECT * FROM minutes WHERE type = 'memory_used'

@@ -221,6 +221,13 @@ mts_copy_user(Query *query, RangeTblEntry *rte, const Query *from)
 	subquery_planner((root)->glob, query, root, false, 0)
 #endif
 
+/* Since 17, the planner's statistics tell the length of an array. */
+#if PG_VERSION_NUM >= 170000
+#define mts_array_length(root, expr) estimate_array_length(root, expr)
+#else
+#define mts_array_length(root, expr) estimate_array_length(expr)
+#endif
+
 /* Since 19, the members of an Append are in one argument. */
 #if PG_VERSION_NUM >= 190000
 #define mts_create_append_path(root, rel, members) \

@@ -196,6 +196,23 @@ find_text(const MtsTable *table, const char *collection, const MtsFind *find)
 	return text.data;
 }
 
+/* Show the index in which MongoDB skips, and the fields that it skips. */
+static void
+explain_index_skip(const MtsQuery *query, ExplainState *es)
+{
+	StringInfoData text;
+	ListCell *lc;
+
+	if (!query->index)
+		return;
+	initStringInfo(&text);
+	foreach (lc, query->skipped)
+		appendStringInfo(&text, "%s%s", text.len > 0 ? ", " : "",
+						 (char *) lfirst(lc));
+	appendStringInfo(&text, " (index %s)", query->index);
+	ExplainPropertyText("Index Skips", text.data, es);
+}
+
 /* Show the query with this label, or why there is none. */
 static void
 explain_query(const MtsScan *scan, const char *label, ExplainState *es)
@@ -220,7 +237,10 @@ explain_query(const MtsScan *scan, const char *label, ExplainState *es)
 		text = find_text(scan->table, collection, &find);
 	}
 	ExplainPropertyText(label, text, es);
-	if (!query || !query->is_possible || !query->unsorted_come_first)
+	if (!query || !query->is_possible || !collection)
+		return;
+	explain_index_skip(query, es);
+	if (!query->unsorted_come_first)
 		return;
 	find = mts_source_find(query);
 	find.filter = mts_query_restrict(query->filter,

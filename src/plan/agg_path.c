@@ -23,6 +23,7 @@
 #include "plan/agg_target.h"
 #include "plan/grouping_sets.h"
 #include "plan/groups.h"
+#include "plan/index_cost.h"
 #include "plan/plan.h"
 #include "plan/rollup_match.h"
 #include "plan/series.h"
@@ -135,16 +136,22 @@ find_rollups(const MtsAggregation *aggregation, const PathTarget *target,
 {
 	List *keys = NIL;
 	List *rollups;
+	Cost examined;
 	double share;
 
 	if (wanted)
 		keys = list_make1(linitial(((OpExpr *) linitial(wanted->plan))->args));
 	rollups = mts_rollup_match_find(aggregation->root, aggregation->input,
 									target, keys, &share);
-	if (rollups != NIL)
-		*total = share == 0 ? 0
-							: startup + list_length(rollups) * STARTUP_COST +
-								  (*total - startup) * share;
+	if (rollups == NIL)
+		return NIL;
+	/* MongoDB may examine all documents for the points that are left */
+	examined = mts_index_cost(aggregation->root, aggregation->input,
+							  aggregation->input->baserestrictinfo);
+	*total = share == 0
+				 ? 0
+				 : startup + list_length(rollups) * STARTUP_COST + examined +
+					   Max(*total - startup - examined, 0) * share;
 	return rollups;
 }
 

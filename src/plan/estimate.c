@@ -116,13 +116,7 @@ static const MtsKnown *
 count_documents(const MtsTable *table, Oid userid)
 {
 	bool is_silent = mts_known_server_is_silent(table->serverid, userid);
-	/* those of buckets, unlike those of points, are at a name with a $, which
-	 * no collection has */
-	MtsKnown *known =
-		mts_known_collection(table->serverid, userid, table->database,
-							 mts_native_is_raw(table)
-								 ? psprintf("%s$", table->collection)
-								 : table->collection);
+	MtsKnown *known = mts_native_known(table, userid);
 	MtsConnection *connection;
 
 	if (!mts_known_is_recent(known->counted) && !is_silent)

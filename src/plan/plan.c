@@ -36,6 +36,7 @@
 #include "compat.h"
 #include "driver/attempt.h"
 #include "plan/estimate.h"
+#include "plan/index_cost.h"
 #include "plan/join_clauses.h"
 #include "plan/pathkeys.h"
 #include "plan/valueless.h"
@@ -340,6 +341,7 @@ mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	info->points_per_bucket =
 		mts_estimate_table(root, baserel, info->table, &info->collections);
 	classify_clauses(root, baserel);
+	mts_index_cost_learn(root, baserel);
 	info->workers_may_scan = workers_may_scan(baserel, info->table, userid);
 	info->is_async = info->table->async_capable &&
 					 !bms_is_member(baserel->relid, root->all_result_relids);
@@ -444,7 +446,8 @@ mts_plan_path(PlannerInfo *root, RelOptInfo *rel, ParamPathInfo *param,
 											conditions_of(rel, param)));
 	buckets = Max(points / info->points_per_bucket, 1);
 	startup = STARTUP_COST + cost.startup + rel->reltarget->cost.startup;
-	run = (collections - 1) * STARTUP_COST + buckets * BUCKET_COST +
+	run = mts_index_cost(root, rel, conditions_of(rel, param)) +
+		  (collections - 1) * STARTUP_COST + buckets * BUCKET_COST +
 		  points * (cpu_tuple_cost + cost.per_tuple) +
 		  rows * rel->reltarget->cost.per_tuple;
 

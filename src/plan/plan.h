@@ -39,6 +39,7 @@ typedef struct MtsRelInfo
 	double points; /* of the buckets that match baserestrictinfo and implied */
 	double rows;   /* of these points that are rows; rel->rows without joins */
 	double collections; /* of a rolling set; otherwise 1 */
+	bson_t *indexes;    /* those of MtsKnown; NULL if they are of no use */
 
 	bool workers_may_scan; /* a worker may scan the whole relation */
 	bool is_async; /* an Append may ask for its rows, and others, at once */

@@ -34,7 +34,8 @@
 #define NCOUNTERS ((int) (sizeof(MtsCounters) / sizeof(int64)))
 
 /*
- * Followed by the BSON of the shares, an array of {c: collection, t: terms}.
+ * Followed by the BSON of the shares, an array of {c: collection, t: terms}
+ * after what the leader knows: {d: documents, i: indexes}.
  */
 struct MtsShares
 {
@@ -259,10 +260,9 @@ divide(MtsBucketSource *source, const MtsCollection *collection, int n,
  * Whether a collection is read depends on parameters, which may change while
  * the shares stay.  So there are shares of all collections.
  */
-static bson_t *
-divide_all(MtsBucketSource *source, int n)
+static void
+divide_all(MtsBucketSource *source, int n, bson_t *shares)
 {
-	bson_t *shares = mts_document_new();
 	ListCell *lc;
 
 	foreach (lc, source->collections)
@@ -276,14 +276,30 @@ divide_all(MtsBucketSource *source, int n)
 				   : 1,
 			   shares);
 	}
-	return shares;
 }
 
 /* ---- Shared memory ------------------------------------------------------ */
 
+/* Learn of the indexes what the leader knows. */
+static void
+read_indexes(MtsBucketSource *source, const bson_iter_t *known)
+{
+	double documents = 0;
+	bson_iter_t field;
+	bson_t indexes = BSON_INITIALIZER;
+
+	if (bson_iter_recurse(known, &field) && bson_iter_next(&field))
+	{
+		documents = (double) bson_iter_as_int64(&field);
+		if (bson_iter_next(&field))
+			(void) mts_document_view(&field, &indexes);
+	}
+	mts_source_set_indexes(source, &indexes, documents);
+}
+
 /* Read the shares from shared memory, as parts of a table. */
 static List *
-read_shares(const MtsTable *table, const MtsShares *shared)
+read_shares(MtsBucketSource *source, const MtsShares *shared)
 {
 	List *parts = NIL;
 	bson_t shares;
@@ -293,6 +309,8 @@ read_shares(const MtsTable *table, const MtsShares *shared)
 						  shared->size) ||
 		!bson_iter_init(&iter, &shares))
 		elog(ERROR, "the shares of a parallel scan are not valid BSON");
+	if (bson_iter_next(&iter) && IsParallelWorker())
+		read_indexes(source, &iter);
 	while (bson_iter_next(&iter))
 	{
 		MtsPart *part = palloc0(sizeof(MtsPart));
@@ -301,7 +319,8 @@ read_shares(const MtsTable *table, const MtsShares *shared)
 		if (bson_iter_recurse(&iter, &field) && bson_iter_find(&field, "c") &&
 			BSON_ITER_HOLDS_UTF8(&field))
 			part->collection =
-				mts_collections_named(table, bson_iter_utf8(&field, NULL));
+				mts_collections_named(source->table,
+									  bson_iter_utf8(&field, NULL));
 		if (!part->collection || !bson_iter_next(&field) ||
 			!mts_document_view(&field, terms))
 			elog(ERROR, "a share of a parallel scan is not valid");
@@ -345,10 +364,15 @@ choose_snapshot_time(MtsBucketSource *source)
 bson_t *
 mts_parallel_divide(MtsBucketSource *source, int nprocesses)
 {
-	bson_t *shares;
+	bson_t *shares = mts_document_new();
 
 	(void) mts_source_list_parts(source, false);
-	shares = divide_all(source, nprocesses * SHARES_PER_PROCESS);
+	if (source->has_indexes)
+		mts_template_push(shares, "{d: %i, i: %o}", (int64) source->documents,
+						  source->indexes);
+	else
+		mts_template_push(shares, "{}");
+	divide_all(source, nprocesses * SHARES_PER_PROCESS, shares);
 	choose_snapshot_time(source);
 	return shares;
 }
@@ -391,7 +415,7 @@ mts_parallel_attach(MtsBucketSource *source, MtsShares *shared)
 		mts_source_read_snapshot(source, NULL);
 	else if (IsParallelWorker() && source->snapshot)
 		mts_snapshot_set_time(source->snapshot, shared->time);
-	mts_source_read_parts(source, read_shares(source->table, shared),
+	mts_source_read_parts(source, read_shares(source, shared),
 						  &shared->next_unclaimed);
 	MemoryContextSwitchTo(old);
 }

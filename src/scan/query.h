@@ -45,6 +45,9 @@ typedef struct MtsQuery
 	bool on_primary;             /* rows are read in order to change them, or
 								  * are those of a roll-up with that state */
 	const char *headers_problem; /* see MtsQuerySpec */
+	const char *index;           /* in which MongoDB skips, by a term that
+								  * index_skip.c has added; or NULL */
+	List *skipped; /* the names of its fields without conditions */
 } MtsQuery;
 
 /* What a query is made from, which stays the same for all executions */

@@ -22,6 +22,7 @@
 #include "compat.h"
 #include "pushdown/shippable.h"
 #include "scan/fdw_private.h"
+#include "scan/index_skip.h"
 #include "scan/typo.h"
 #include "table/native.h"
 
@@ -286,13 +287,20 @@ mts_scan_set_ids(MtsScan *scan, const MtsQuery *query,
 void
 mts_scan_prepare(MtsScan *scan)
 {
+	MtsQuery *query;
 	MemoryContext old;
 
 	if (scan->query)
 		return;
 	old = MemoryContextSwitchTo(scan->query_context);
-	begin_query(scan,
-				mts_query_make(scan->table, &scan->spec, scan->econtext));
+	query = mts_query_make(scan->table, &scan->spec, scan->econtext);
+	if (query->is_possible && !bson_empty(query->filter))
+	{
+		mts_source_learn_indexes(scan->source);
+		mts_index_skip_add(query, scan->source->indexes,
+						   scan->source->documents);
+	}
+	begin_query(scan, query);
 	MemoryContextSwitchTo(old);
 }
 

@@ -20,7 +20,9 @@
 #include "driver/document.h"
 #include "driver/xact.h"
 #include "scan/part_reader.h"
+#include "table/index.h"
 #include "table/native.h"
+#include "table/statistics.h"
 
 /* The first batch has about as many bytes, and at least as many buckets. */
 #define FIRST_BYTES (2.0 * 1024 * 1024)
@@ -510,6 +512,46 @@ mts_source_try_explain(const MtsBucketSource *source, const MtsFind *find,
 	return mts_cursor_try_explain(connection_of(source),
 								  source->table->database, collection, &ours,
 								  reply);
+}
+
+/* ---- Indexes ------------------------------------------------------------ */
+
+/*
+ * mts_source_set_indexes
+ *		Set what is known of the indexes, in a copy, and of the number of
+ *		documents.
+ */
+void
+mts_source_set_indexes(MtsBucketSource *source, const bson_t *indexes,
+					   double documents)
+{
+	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(source));
+
+	source->has_indexes = true;
+	source->indexes = mts_document_new();
+	if (indexes)
+		bson_concat(source->indexes, indexes);
+	source->documents = documents;
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * mts_source_learn_indexes
+ *		Find out about the indexes, unless that is done.
+ *
+ * The server may be asked; see mts_index_known().
+ */
+void
+mts_source_learn_indexes(MtsBucketSource *source)
+{
+	double documents = mts_statistics_documents(source->table);
+	const MtsKnown *known;
+
+	if (source->has_indexes)
+		return;
+	known = mts_index_known(source->table, source->userid);
+	mts_source_set_indexes(source, known->indexes,
+						   documents > 0 ? documents : known->documents);
 }
 
 /* ---- Single buckets ----------------------------------------------------- */

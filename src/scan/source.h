@@ -79,6 +79,11 @@ typedef struct MtsBucketSource
 	MtsCursor *awaited; /* it must wait for this, so it has returned no
 						 * bucket; or NULL */
 
+	/* what is known of the collection, see mts_source_learn_indexes() */
+	bool has_indexes;
+	bson_t *indexes;  /* those of MtsKnown, once they are set */
+	double documents; /* 0 if not known */
+
 	List *collections_read; /* in any execution */
 } MtsBucketSource;
 
@@ -92,6 +97,9 @@ extern void mts_source_read_snapshot(MtsBucketSource *source,
 extern void mts_source_read_xact(MtsBucketSource *source, bool in_xact);
 extern void mts_source_read_parts(MtsBucketSource *source, List *parts,
 								  pg_atomic_uint32 *next_unclaimed);
+extern void mts_source_set_indexes(MtsBucketSource *source,
+								   const bson_t *indexes, double documents);
+extern void mts_source_learn_indexes(MtsBucketSource *source);
 extern bool mts_source_list_parts(MtsBucketSource *source, bool may_fail);
 extern List *mts_source_read_names(const MtsBucketSource *source);
 extern void mts_source_stop(MtsBucketSource *source);

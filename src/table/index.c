@@ -11,6 +11,7 @@
 #include "common/hashfn.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "nodes/value.h"
 
 #include "core/bson/template.h"
@@ -18,6 +19,8 @@
 #include "driver/document.h"
 #include "driver/report.h"
 #include "driver/server_error.h"
+#include "table/collections.h"
+#include "table/native.h"
 
 /* MongoDB's limit for a collection */
 #define MAX_INDEXES 64
@@ -302,6 +305,7 @@ mts_index_create(MtsConnection *connection, const char *database,
 					 "merge them into one document.")));
 	if (!reply)
 		mts_report_write_failure(connection, what, &error);
+	mts_known_forget_indexes(connection->serverid);
 }
 
 /* ---- Existing indexes ------------------------------------------------- */
@@ -539,4 +543,94 @@ mts_index_list(MtsConnection *connection, const char *database,
 		*n += result[*n].nfields > 0;
 	}
 	return result;
+}
+
+/* ---- Indexes that the session knows --------------------------------------- */
+
+/*
+ * Append the indexes of a reply, {name: fields, ..}.  Those that lack
+ * documents, compare otherwise, or are not on values are left out, since
+ * MongoDB does not use them for the filters of tables, or not by bounds.
+ */
+static void
+append_known(const bson_t *reply, bson_t *indexes)
+{
+	const bson_t *whole = mts_document_new();
+	bson_iter_t iter, batch, at;
+	bson_t index, keys;
+
+	if (!bson_iter_init(&iter, reply) ||
+		!bson_iter_find_descendant(&iter, "cursor.firstBatch", &batch) ||
+		!bson_iter_recurse(&batch, &at))
+		return;
+	while (bson_iter_next(&at))
+		if (mts_document_view(&at, &index) && holds_as_much(&index, whole) &&
+			!mts_document_has_collation(&index, "collation") &&
+			!mts_document_number(&index, "hidden") &&
+			list_fields(&index).nfields > 0 &&
+			bson_iter_init_find(&iter, &index, "key") &&
+			mts_document_view(&iter, &keys))
+			bson_append_document(indexes, name_of(&index), -1, &keys);
+}
+
+/*
+ * Ask for the indexes of a table's collection, of the newest one in a rolling
+ * set.  A server that refuses shows none.  False if it does not answer soon.
+ */
+static bool
+try_list(const MtsTable *table, Oid userid, MtsConnection *connection,
+		 bson_t *indexes)
+{
+	MtsCollections *all = mts_collections_list(table, userid, true);
+	const bson_t *reply;
+	bson_t *command;
+	uint32 code;
+
+	if (!all)
+		return false;
+	if (all->n == 0)
+		return true;
+	command =
+		mts_document_make("{listIndexes: %s}",
+						  mts_document_utf8(all->items[all->n - 1].name));
+	if (mts_native_is_raw(table))
+		bson_append_bool(command, "rawData", -1, true);
+	reply = mts_command_ask_soon(connection, table->database, command,
+								 MTS_FROM_PREFERRED, &code);
+	if (reply)
+		append_known(reply, indexes);
+	return reply || code != 0;
+}
+
+/*
+ * mts_index_known
+ *		Return what the session knows of a table's collection, with the
+ *		indexes by which MongoDB can find its documents, or without any.
+ *
+ * The indexes can have changed, so they must not decide which rows a query
+ * returns.  The server is asked once a minute, unless it is silent.  A
+ * connection with open cursors or a transaction is not asked, since giving up
+ * an answer would break them.  The result is that of mts_known_collection().
+ */
+const MtsKnown *
+mts_index_known(const MtsTable *table, Oid userid)
+{
+	bool is_silent = mts_known_server_is_silent(table->serverid, userid);
+	MtsKnown *known = mts_native_known(table, userid);
+	MtsConnection *connection;
+	bson_t *indexes;
+
+	if (mts_known_is_recent(known->indexed) || is_silent ||
+		table->native_problem)
+		return known;
+	connection = mts_connection_get(table->serverid, userid);
+	if (connection->pins > 0)
+		return known;
+	indexes = mts_document_new();
+	if (try_list(table, userid, connection, indexes))
+		mts_known_record_indexes(known, indexes);
+	else
+		mts_known_record_silence(table->serverid, userid);
+	CHECK_FOR_INTERRUPTS();
+	return known;
 }

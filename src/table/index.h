@@ -11,6 +11,7 @@
 #include "core/infer/infer.h"
 #include "driver/connection.h"
 #include "table/identity.h"
+#include "table/known.h"
 #include "table/native.h"
 
 extern const char *mts_index_describe(const MtsTable *table,
@@ -39,5 +40,6 @@ extern const char *mts_index_ensure(MtsConnection *connection,
 									const char *database,
 									const char *collection,
 									const bson_t *index);
+extern const MtsKnown *mts_index_known(const MtsTable *table, Oid userid);
 
 #endif /* MTS_INDEX_H */

@@ -30,6 +30,19 @@ outdate(Datum arg, int cacheid, uint32 hash)
 	is_outdated = true;
 }
 
+static void
+forget_entries(void)
+{
+	HASH_SEQ_STATUS status;
+	MtsKnown *known;
+
+	hash_seq_init(&status, entries);
+	while ((known = hash_seq_search(&status)))
+		bson_destroy(known->indexes);
+	hash_destroy(entries);
+	entries = NULL;
+}
+
 /* Make the entries, anew if they are outdated or too many. */
 static void
 prepare_entries(void)
@@ -47,10 +60,7 @@ prepare_entries(void)
 	}
 	if (entries &&
 		(is_outdated || hash_get_num_entries(entries) >= MAX_ENTRIES))
-	{
-		hash_destroy(entries);
-		entries = NULL;
-	}
+		forget_entries();
 	is_outdated = false;
 	if (!entries)
 		entries = hash_create("mongo_ts_fdw collections", 16, &control,
@@ -109,4 +119,28 @@ mts_known_record_silence(Oid serverid, Oid userid)
 {
 	mts_known_collection(serverid, userid, "", "")->silent =
 		GetCurrentTimestamp();
+}
+
+/* mts_known_record_indexes: replace the indexes of a collection by a copy. */
+void
+mts_known_record_indexes(MtsKnown *known, const bson_t *indexes)
+{
+	bson_destroy(known->indexes);
+	known->indexes = bson_copy(indexes);
+	known->indexed = GetCurrentTimestamp();
+}
+
+/* mts_known_forget_indexes: forget those of all collections of a server. */
+void
+mts_known_forget_indexes(Oid serverid)
+{
+	HASH_SEQ_STATUS status;
+	MtsKnown *known;
+
+	if (!entries)
+		return;
+	hash_seq_init(&status, entries);
+	while ((known = hash_seq_search(&status)))
+		if (strtoul(known->key, NULL, 10) == serverid)
+			known->indexed = 0;
 }

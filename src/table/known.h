@@ -8,6 +8,8 @@
 #include "postgres.h"
 #include "datatype/timestamp.h"
 
+#include "core/bson/bson.h"
+
 /* The size of a key; longer ones that begin alike share an entry */
 #define MTS_KNOWN_KEY_SIZE 320
 
@@ -19,7 +21,9 @@ typedef struct MtsKnown
 {
 	char key[MTS_KNOWN_KEY_SIZE]; /* must be first */
 	TimestampTz counted;          /* 0 if never */
-	TimestampTz silent; /* of a server: when a question was not answered */
+	TimestampTz indexed; /* when its indexes were listed, or refused */
+	TimestampTz silent;  /* of a server: when a question was not answered */
+	bson_t *indexes; /* {name: {field: direction, ..}, ..}; owned, or NULL */
 	double documents;
 	double collections;  /* of a rolling set; otherwise 1 */
 	bool is_ordinary;    /* it is not a native time-series collection */
@@ -32,6 +36,8 @@ extern MtsKnown *mts_known_collection(Oid serverid, Oid userid,
 									  const char *database,
 									  const char *collection);
 extern bool mts_known_server_is_silent(Oid serverid, Oid userid);
+extern void mts_known_record_indexes(MtsKnown *known, const bson_t *indexes);
+extern void mts_known_forget_indexes(Oid serverid);
 extern void mts_known_record_silence(Oid serverid, Oid userid);
 extern bool mts_known_is_recent(TimestampTz t);
 

@@ -507,6 +507,23 @@ mts_native_describe(const MtsTable *table, Oid userid)
 				 : NULL;
 }
 
+/*
+ * mts_native_known
+ *		Return what the session knows of the collection that a table reads.
+ *
+ * The result is that of mts_known_collection().
+ */
+MtsKnown *
+mts_native_known(const MtsTable *table, Oid userid)
+{
+	/* the buckets, unlike the points, are at a name with a $, which no
+	 * collection has */
+	return mts_known_collection(table->serverid, userid, table->database,
+								mts_native_is_raw(table)
+									? psprintf("%s$", table->collection)
+									: table->collection);
+}
+
 /* ---- Plans -------------------------------------------------------------- */
 
 /*

@@ -8,6 +8,7 @@
 #include "postgres.h"
 #include "nodes/pg_list.h"
 
+#include "table/known.h"
 #include "table/table.h"
 
 /* A native time-series collection, as its server describes it */
@@ -32,6 +33,7 @@ mts_native_is_raw(const MtsTable *table)
 extern const MtsTable *mts_native_open(Relation relation, Oid userid);
 extern const MtsTable *mts_native_try_open(Relation relation, Oid userid);
 extern MtsNative *mts_native_describe(const MtsTable *table, Oid userid);
+extern MtsKnown *mts_native_known(const MtsTable *table, Oid userid);
 extern List *mts_native_to_plan(const MtsTable *table);
 extern const MtsTable *mts_native_open_planned(Relation relation, Oid userid,
 											   List *plan, bool is_executed);

@@ -24,10 +24,6 @@ my $version = query(q(SELECT mongo_ts_command('mongo', '{"buildInfo": 1}')->'ver
 # The questions whose documents still depend on the history, and a pattern of the
 # layouts, or of the schemas, where they do
 my %pending = (
-	'the last hour of all devices' => 'buckets|rows',
-	'the last hour of all devices by a generic plan' => 'buckets|rows',
-	'an hour of all by device' => 'buckets|rows',
-	'nothing new since' => 'buckets|rows',
 	'the newest ten points' => 'buckets|native|rows',
 	'the oldest ten points' => 'buckets|native|rows',
 	q(max(ts)) => 'buckets|native|rows',
@@ -41,12 +37,8 @@ my %pending = (
 	q(a device's day by tstzrange) => 'buckets|native|rows',
 	q(a device's day by date_bin) => 'buckets|native|rows',
 	q(a device's local day) => 'buckets|native|rows',
-	q(a device's day without its site) => 'buckets|native|rows',
 	'two devices joined on ts, a range of one' => 'buckets|native|rows',
 	'two devices left joined on ts, a range of one' => 'buckets|native|rows',
-	'points after those of a roll-up' => 'buckets|rows',
-	'UPDATE of the last hour of all devices' => 'buckets|rows',
-	'DELETE of the oldest two hours' => 'buckets|rows',
 	q(a unit's day by its UUID) => 'identified',
 	'the day of two units by IN' => 'identified',
 	'the day of two units by a join' => 'identified',

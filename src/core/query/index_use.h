@@ -1,0 +1,44 @@
+/*
+ * index_use.h
+ *		How MongoDB can use an index for a filter, and what that costs.
+ */
+#ifndef MTS_INDEX_USE_H
+#define MTS_INDEX_USE_H
+
+#include "core/bson/bson.h"
+
+/* The key of an index costs as much as this number of documents in a scan of
+ * the collection: MongoDB looks for it, and fetches its document. */
+#define MTS_INDEX_KEY_COST 4.0
+
+/* What a condition selects by a field */
+typedef struct MtsFieldUse
+{
+	bool is_bounded; /* not all values satisfy it */
+	bool has_low;    /* the values have a least one */
+	bool has_high;
+	double nvalues; /* it is one of these; 0 if their number is not known */
+	double
+		ndistinct; /* all different values; 0 if their number is not known */
+	double share;  /* of the documents; 0 if not known */
+} MtsFieldUse;
+
+/* Describes the use of a field of an index. */
+typedef MtsFieldUse (*MtsFieldUseFunction)(void *arg, const char *field);
+
+/* The use of an index */
+typedef struct MtsIndexUse
+{
+	int nfields;     /* up to the last one with a condition; 0 if none has */
+	bool needs_term; /* the first field has no condition */
+	double cost;     /* in documents of a scan of the collection */
+} MtsIndexUse;
+
+extern MtsFieldUse mts_index_use_both(MtsFieldUse a, MtsFieldUse b);
+extern MtsFieldUse mts_index_use_either(MtsFieldUse a, MtsFieldUse b);
+extern MtsFieldUse mts_index_use_bounds(const bson_t *filter,
+										const char *field);
+extern MtsIndexUse mts_index_use_find(const bson_t *keys, double documents,
+									  MtsFieldUseFunction describe, void *arg);
+
+#endif /* MTS_INDEX_USE_H */
