@@ -133,12 +133,12 @@ compare_time(const RelOptInfo *rel, const MtsTable *table, Oid operator,
 }
 
 /*
- * Append clauses on the time for the range that an inexact qual fetches, such
- * as one of the time under a cast.  The statistics of the time apply to these,
- * not to the cast.
+ * Append clauses on the time for the range of a qual on an expression of it,
+ * such as a cast.  The statistics of the time apply to these, not to the
+ * expression.
  *
- * False if the clause itself is to be estimated: its qual is exact, or not on
- * a timestamptz, or its range is unknown until the plan runs.
+ * False if the clause itself is to be estimated: its qual is on the time, or
+ * not on a timestamptz, or its range is unknown until the plan runs.
  */
 static bool
 append_range(PlannerInfo *root, const RelOptInfo *rel, const MtsTable *table,
@@ -150,7 +150,7 @@ append_range(PlannerInfo *root, const RelOptInfo *rel, const MtsTable *table,
 	MtsRanges *ranges;
 	MtsRange hull;
 
-	if (qual.kind != MTS_QUAL_TIME || qual.exact ||
+	if (!qual.inverse ||
 		table->attributes[qual.column].typid != TIMESTAMPTZOID)
 		return false;
 	qual.right = (Expr *) estimate_expression_value(root, (Node *) qual.right);
@@ -188,9 +188,12 @@ is_within_bucket(const MtsQual *qual)
 	return qual->kind == MTS_QUAL_BOUNDED || qual->kind == MTS_QUAL_SLOT;
 }
 
-/* The share of a table's points that are in the buckets which match clauses */
+/*
+ * The share of a table's points that match clauses or, if whole buckets count,
+ * that are in the buckets which match them.
+ */
 static double
-fetched_share(PlannerInfo *root, RelOptInfo *rel, List *rinfos)
+share_of(PlannerInfo *root, RelOptInfo *rel, List *rinfos, bool of_buckets)
 {
 	const MtsTable *table = ((MtsRelInfo *) rel->fdw_private)->table;
 	List *clauses = NIL;
@@ -201,8 +204,9 @@ fetched_share(PlannerInfo *root, RelOptInfo *rel, List *rinfos)
 		const MtsQual *qual = mts_plan_qual(rel, lfirst(lc));
 
 		/* a bucket is fetched for one of its values */
-		if (qual && !is_within_bucket(qual) &&
-			!append_range(root, rel, table, *qual, &clauses))
+		if (of_buckets && (!qual || is_within_bucket(qual)))
+			continue;
+		if (!qual || !append_range(root, rel, table, *qual, &clauses))
 			clauses = lappend(clauses, lfirst(lc));
 	}
 	return clauselist_selectivity(root, clauses, rel->relid, JOIN_INNER, NULL);
@@ -226,14 +230,14 @@ mts_plan_time_share(PlannerInfo *root, RelOptInfo *rel, List *rinfos)
 		if (qual && qual->kind == MTS_QUAL_TIME)
 			on_time = lappend(on_time, lfirst(lc));
 	}
-	return fetched_share(root, rel, on_time);
+	return share_of(root, rel, on_time, true);
 }
 
 /* The number of points in the buckets that match clauses */
 static double
 fetched_points(PlannerInfo *root, RelOptInfo *rel, List *rinfos)
 {
-	return clamp_row_est(rel->tuples * fetched_share(root, rel, rinfos));
+	return clamp_row_est(rel->tuples * share_of(root, rel, rinfos, true));
 }
 
 /*
@@ -346,6 +350,9 @@ mtsGetForeignRelSize(PlannerInfo *root, RelOptInfo *baserel, Oid relid)
 	info->is_async = info->table->async_capable &&
 					 !bms_is_member(baserel->relid, root->all_result_relids);
 	set_baserel_size_estimates(root, baserel);
+	baserel->rows = clamp_row_est(
+		baserel->tuples *
+		share_of(root, baserel, baserel->baserestrictinfo, false));
 	info->points = fetched_points(root, baserel, baserel->baserestrictinfo);
 	info->rows = baserel->rows;
 	if (info->implied == NIL)

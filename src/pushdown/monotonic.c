@@ -62,6 +62,7 @@ typedef struct Analysis
 	AttrNumber time;
 	MtsMonotonicParts parts;
 	bool is_continuous; /* a part is not a step function */
+	bool is_decreasing; /* an expression falls as the time rises */
 } Analysis;
 
 /* What a function does with its one argument that is not a constant */
@@ -76,7 +77,8 @@ typedef enum Kind
 	KIND_TEXT,       /* formats a time */
 	KIND_CAST,       /* casts a number */
 	KIND_ROUND,      /* rounds a number, perhaps by a cast */
-	KIND_ADD,        /* a number plus or minus a constant, or the reverse */
+	KIND_ADD,        /* adds a constant to a number */
+	KIND_SUBTRACT,   /* a number minus a constant, or the reverse */
 	KIND_MULTIPLY,
 	KIND_DIVIDE
 } Kind;
@@ -136,8 +138,9 @@ static const Functions functions[] = {
 		  F_ROUND_FLOAT8, F_INT4_NUMERIC, F_INT4_FLOAT8, F_INT8_NUMERIC,
 		  F_INT8_FLOAT8)},
 	{KIND_ADD, ZONE_NONE,
-	 OIDS(F_FLOAT8PL, F_FLOAT8MI, F_NUMERIC_ADD, F_NUMERIC_SUB, F_INT4PL,
-		  F_INT4MI, F_INT8PL, F_INT8MI, F_INT84PL, F_INT84MI)},
+	 OIDS(F_FLOAT8PL, F_NUMERIC_ADD, F_INT4PL, F_INT8PL, F_INT84PL)},
+	{KIND_SUBTRACT, ZONE_NONE,
+	 OIDS(F_FLOAT8MI, F_NUMERIC_SUB, F_INT4MI, F_INT8MI, F_INT84MI)},
 	{KIND_MULTIPLY, ZONE_NONE,
 	 OIDS(F_FLOAT8MUL, F_NUMERIC_MUL, F_INT4MUL, F_INT8MUL, F_INT84MUL)},
 	{KIND_DIVIDE, ZONE_NONE,
@@ -156,27 +159,29 @@ mts_monotonic_is_constant(Node *expr)
 
 /*
  * Record that clock changes of a zone matter up to this distance, in seconds,
- * from a point's time; false if it is infinite.
+ * from a point's time; false if it is infinite.  See MtsZoneWindow for the
+ * other arguments.
  */
 static bool
-add_zone(Analysis *analysis, const pg_tz *zone, double distance)
+add_zone(Analysis *analysis, const pg_tz *zone, double distance, Node *seen,
+		 int32 days)
 {
 	MtsZoneWindow *window;
 
 	if (isinf(distance))
 		return false;
 	window = palloc(sizeof(MtsZoneWindow));
-	*window = (MtsZoneWindow){zone, (int64) distance};
+	*window = (MtsZoneWindow){zone, (int64) distance, seen, days};
 	analysis->parts.zones = lappend(analysis->parts.zones, window);
 	return true;
 }
 
 /*
- * Record the zone in which a function sees times.  A zone's name without a
- * slash may be an abbreviation, which can mean another zone.
+ * Record the zone in which a function sees its argument.  A zone's name
+ * without a slash may be an abbreviation, which can mean another zone.
  */
 static bool
-add_zone_of(Analysis *analysis, const Functions *function,
+add_zone_of(Analysis *analysis, const Functions *function, Node *arg,
 			const List *constants, double distance)
 {
 	const pg_tz *zone = NULL;
@@ -193,7 +198,7 @@ add_zone_of(Analysis *analysis, const Functions *function,
 		if (!zone)
 			return false;
 	}
-	return add_zone(analysis, zone, distance);
+	return add_zone(analysis, zone, distance, arg, 0);
 }
 
 /* ---- Units and fields ------------------------------------------------- */
@@ -206,6 +211,9 @@ typedef struct Unit
 	const char *within; /* in it the field never falls; NULL if unknown */
 } Unit;
 
+/* The field never falls at all */
+#define ALWAYS ""
+
 static const Unit units[] = {
 	{"microseconds", 1},
 	{"milliseconds", 1},
@@ -216,14 +224,15 @@ static const Unit units[] = {
 	{"week", 7, "week"},
 	{"month", 31, "year"},
 	{"quarter", 92, "year"},
-	{"year", 366, "year"},
-	{"decade", 3660, "decade"},
-	{"century", 36600, "century"},
-	{"millennium", 366000, "millennium"},
+	{"year", 366, ALWAYS},
+	{"decade", 3660, ALWAYS},
+	{"century", 36600, ALWAYS},
+	{"millennium", 366000, ALWAYS},
 	{"dow", 0, "day"},
 	{"isodow", 0, "week"},
 	{"doy", 0, "year"},
-	{"isoyear", 0, "week"},
+	{"isoyear", 0, ALWAYS},
+	{"julian", 0, ALWAYS},
 };
 
 static const Unit *
@@ -257,6 +266,61 @@ unit_of_pattern(char *pattern)
 	return parts[i][1];
 }
 
+/*
+ * Tell whether texts in a pattern of to_char are ordered by their bytes as the
+ * times: fields of fixed widths, each beside the next larger one.
+ */
+static bool
+is_sortable_pattern(const char *pattern)
+{
+	static const char *const fields[] = {"YYYY", "MM", "DD", "HH24",
+										 "MI",   "SS", "US"};
+	size_t field = 0;
+	bool is_quoted = false;
+
+	for (const char *c = pattern; *c;)
+	{
+		const char *next = field < lengthof(fields) ? fields[field] : "";
+
+		if (!is_quoted && *next != '\0' &&
+			pg_strncasecmp(c, next, strlen(next)) == 0)
+		{
+			c += strlen(next);
+			field++;
+			continue;
+		}
+		if (field == 0 || *c == '\\' ||
+			(!is_quoted && isalnum((unsigned char) *c)))
+			return false;
+		if (*c == '"')
+			is_quoted = !is_quoted;
+		c++;
+	}
+	return field > 0;
+}
+
+/*
+ * mts_monotonic_formatted
+ *		Return the time that an expression formats in a sortable pattern; NULL
+ *		for another expression.
+ *
+ * The text begins with the year.
+ */
+Node *
+mts_monotonic_formatted(Node *expr)
+{
+	const FuncExpr *call = (FuncExpr *) expr;
+
+	return IsA(call, FuncExpr) &&
+				   (call->funcid == F_TO_CHAR_TIMESTAMP_TEXT ||
+					call->funcid == F_TO_CHAR_TIMESTAMPTZ_TEXT) &&
+				   mts_monotonic_is_constant(lsecond(call->args)) &&
+				   is_sortable_pattern(TextDatumGetCString(
+					   lsecond_node(Const, call->args)->constvalue))
+			   ? linitial(call->args)
+			   : NULL;
+}
+
 /* Add the time truncated to a unit as a part. */
 static bool
 add_truncated(Analysis *analysis, const char *unit, Node *time)
@@ -286,12 +350,17 @@ apply_field(Analysis *analysis, bool is_text, char *name, Node *time,
 					   : field ? field->within
 							   : NULL;
 
+	double distance = bounds->distance;
+
 	bounds->distance = HUGE_VAL;
 	if (!is_text && pg_strcasecmp(name, "epoch") == 0)
 		return true;
 	bounds->magnitude = LARGEST_FIELD;
-	bounds->is_step_function = true;
+	bounds->is_step_function = is_text || pg_strcasecmp(name, "julian") != 0;
 	bounds->is_derived = is_text;
+	if (unit && strcmp(unit, ALWAYS) == 0)
+		return exprType(time) != TIMESTAMPTZOID ||
+			   add_zone(analysis, NULL, distance, time, 0);
 	return unit && add_truncated(analysis, unit, time);
 }
 
@@ -305,14 +374,16 @@ widen(Bounds *bounds, double seconds)
 }
 
 /*
- * A time plus or minus a constant of days or an interval.
+ * A time plus or minus a constant of days or an interval.  The time is NULL if
+ * it is only a part of what the function computes.
  *
  * An interval of months is refused: months differ in length, so the times of
  * several days would become those of one.  Days of a timestamptz end where
  * the session's clocks say.
  */
 static bool
-apply_shift(Analysis *analysis, const Const *shift, Oid type, Bounds *bounds)
+apply_shift(Analysis *analysis, const Const *shift, Node *time, Oid type,
+			Bounds *bounds)
 {
 	const Interval *interval;
 
@@ -330,7 +401,7 @@ apply_shift(Analysis *analysis, const Const *shift, Oid type, Bounds *bounds)
 	if (interval->day == 0 || type != TIMESTAMPTZOID)
 		return true;
 	widen(bounds, LARGEST_CHANGE);
-	return add_zone(analysis, NULL, bounds->distance);
+	return add_zone(analysis, NULL, bounds->distance, time, interval->day);
 }
 
 /* An origin from which the distance to any safe time can be computed */
@@ -367,7 +438,7 @@ apply_bin(Analysis *analysis, const List *constants, Oid type, Bounds *bounds)
 		const Const *constant = lfirst(lc);
 
 		if (constant->consttype == INTERVALOID
-				? !apply_shift(analysis, constant, type, bounds)
+				? !apply_shift(analysis, constant, NULL, type, bounds)
 				: !mts_type_is_time(constant->consttype) ||
 					  !is_safe_origin(constant))
 			return false;
@@ -379,9 +450,9 @@ apply_bin(Analysis *analysis, const List *constants, Oid type, Bounds *bounds)
 
 /* ---- Numbers ---------------------------------------------------------- */
 
-/* About the absolute value of a constant; 0 if it is extreme */
+/* About the value of a constant; 0 if its absolute value is extreme */
 static double
-magnitude(const Const *number)
+number_of(const Const *number)
 {
 	Datum value = number->constvalue;
 	double n = 0;
@@ -395,8 +466,7 @@ magnitude(const Const *number)
 	else if (number->consttype == NUMERICOID)
 		n = DatumGetFloat8(
 			DirectFunctionCall1(numeric_float8_no_overflow, value));
-	n = fabs(n);
-	return n >= 1e-12 && n <= 1e12 ? n : 0;
+	return fabs(n) >= 1e-12 && fabs(n) <= 1e12 ? n : 0;
 }
 
 /* Values of a type up to this magnitude are computed without an error. */
@@ -411,14 +481,18 @@ largest_of(Oid type)
 }
 
 static bool
-apply_arithmetic(Kind kind, const Const *constant, Bounds *bounds)
+apply_arithmetic(Analysis *analysis, Kind kind, const Const *constant,
+				 Bounds *bounds)
 {
-	double c = magnitude(constant);
+	double c = number_of(constant);
 
-	if (kind == KIND_ADD)
-		bounds->magnitude += c;
+	if (kind == KIND_ADD || kind == KIND_SUBTRACT)
+		bounds->magnitude += fabs(c);
 	else
-		bounds->magnitude *= kind == KIND_MULTIPLY ? c : 1 / c;
+	{
+		bounds->magnitude *= kind == KIND_MULTIPLY ? fabs(c) : 1 / fabs(c);
+		analysis->is_decreasing |= c < 0;
+	}
 	return c != 0;
 }
 
@@ -439,10 +513,11 @@ apply_function(Analysis *analysis, const Functions *function, Node *arg,
 	{
 		case KIND_TO_INSTANT:
 			widen(bounds, ZONE_DISTANCE);
-			return add_zone_of(analysis, function, constants,
+			return add_zone_of(analysis, function, arg, constants,
 							   bounds->distance + LARGEST_CHANGE);
 		case KIND_TO_LOCAL:
-			if (!add_zone_of(analysis, function, constants, bounds->distance))
+			if (!add_zone_of(analysis, function, arg, constants,
+							 bounds->distance))
 				return false;
 			if (type == DATEOID)
 				widen(bounds, SECS_PER_DAY);
@@ -451,7 +526,8 @@ apply_function(Analysis *analysis, const Functions *function, Node *arg,
 		case KIND_TRUNCATE:
 			unit = find_unit(TextDatumGetCString(constant->constvalue));
 			if (!unit || unit->days == 0 ||
-				!add_zone_of(analysis, function, constants, bounds->distance))
+				!add_zone_of(analysis, function, arg, constants,
+							 bounds->distance))
 				return false;
 			widen(bounds, unit->days * (double) SECS_PER_DAY);
 			bounds->is_step_function = true;
@@ -459,7 +535,7 @@ apply_function(Analysis *analysis, const Functions *function, Node *arg,
 		case KIND_BIN:
 			return apply_bin(analysis, constants, exprType(arg), bounds);
 		case KIND_SHIFT:
-			return apply_shift(analysis, constant, exprType(arg), bounds);
+			return apply_shift(analysis, constant, arg, exprType(arg), bounds);
 		case KIND_FIELD:
 		case KIND_TEXT:
 			return apply_field(analysis, function->kind == KIND_TEXT,
@@ -472,7 +548,8 @@ apply_function(Analysis *analysis, const Functions *function, Node *arg,
 			bounds->is_step_function = true;
 			return true;
 		default:
-			return apply_arithmetic(function->kind, constant, bounds);
+			return apply_arithmetic(analysis, function->kind, constant,
+									bounds);
 	}
 }
 
@@ -534,6 +611,8 @@ is_monotonic_call(Analysis *analysis, Oid oid, List *args, Oid type,
 		((function->kind == KIND_SHIFT || function->kind == KIND_DIVIDE) &&
 		 arg != linitial(args)))
 		return false;
+	if (function->kind == KIND_SUBTRACT && arg != linitial(args))
+		analysis->is_decreasing = true;
 	return is_monotonic(analysis, arg, bounds) &&
 		   apply_function(analysis, function, arg, constants, type, bounds) &&
 		   bounds->magnitude <= largest_of(type);
@@ -604,23 +683,31 @@ mts_monotonic_is_bounded(Node *expr, Index varno, AttrNumber time,
 }
 
 /*
- * mts_monotonic_is_near
- *		Tell whether an expression is a time that is never more than *distance
- *		seconds from the column time.
+ * mts_monotonic_never_falls
+ *		Tell whether an expression of the time never falls except where clocks
+ *		of a zone are set back, and find these zones.
  *
- * The distance of a local time is measured to the instant at which its zone
- * shows that time.
+ * A text in a pattern counts if it is sortable; it falls also before the year
+ * 1 and where the year gets another digit.
  */
 bool
-mts_monotonic_is_near(Node *expr, Index varno, AttrNumber time,
-					  int64 *distance)
+mts_monotonic_never_falls(Node *expr, Index varno, AttrNumber time,
+						  List **zones)
 {
 	Analysis analysis = {varno, time};
+	Analysis inner = {varno, time};
+	Node *text = mts_monotonic_formatted(expr);
 	Bounds bounds;
+	ListCell *lc;
 
-	if (!is_monotonic(&analysis, expr, &bounds) || isinf(bounds.distance))
+	if (!is_monotonic(&analysis, expr, &bounds) ||
+		(text && !is_monotonic(&inner, text, &bounds)) ||
+		(text ? inner : analysis).parts.exprs != NIL || analysis.is_decreasing)
 		return false;
-	*distance = (int64) bounds.distance;
+	*zones = analysis.parts.zones;
+	foreach (lc, *zones)
+		if (!((MtsZoneWindow *) lfirst(lc))->seen)
+			return false;
 	return true;
 }
 

@@ -21,6 +21,10 @@ typedef struct MtsZoneWindow
 {
 	const pg_tz *zone; /* NULL for the session's, whichever that is */
 	int64 distance;    /* seconds before and after a time */
+	Node *seen;        /* the instant that is converted to local time, or the
+					   * local time that is converted to an instant; NULL if
+					   * unknown */
+	int32 days;        /* that are added to the local time of an instant */
 } MtsZoneWindow;
 
 /* Expressions whose values determine those of others */
@@ -34,8 +38,9 @@ extern bool mts_monotonic_is_constant(Node *expr);
 extern bool mts_monotonic_is(Node *expr, Index varno, AttrNumber time);
 extern bool mts_monotonic_is_bounded(Node *expr, Index varno, AttrNumber time,
 									 double *magnitude);
-extern bool mts_monotonic_is_near(Node *expr, Index varno, AttrNumber time,
-								  int64 *distance);
+extern bool mts_monotonic_never_falls(Node *expr, Index varno, AttrNumber time,
+									  List **zones);
+extern Node *mts_monotonic_formatted(Node *expr);
 extern bool mts_monotonic_is_step_function(Node *expr, Index varno,
 										   AttrNumber time);
 extern MtsMonotonicParts mts_monotonic_parts(List *exprs, Index varno,

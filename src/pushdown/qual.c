@@ -22,16 +22,14 @@
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
+#include "utils/rangetypes.h"
 #include "utils/timestamp.h"
+#include "utils/typcache.h"
 
 #include "compat.h"
 #include "convert/number.h"
 #include "driver/document.h"
 #include "driver/write_command.h"
-
-/* Seconds from 1970 to 2000, the origin of MtsTime */
-#define EPOCH \
-	(((int64) POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY)
 
 /* A longer list of fractions is left to PostgreSQL */
 #define MAX_FRACTIONS 100
@@ -126,7 +124,8 @@ evaluate_right(const MtsQual *qual, ExprContext *econtext, Datum **values,
 
 	*values = palloc(sizeof(Datum));
 	(*values)[0] = value;
-	if (*has_null || !qual->is_array)
+	if (*has_null || qual->form == MTS_RIGHT_VALUE ||
+		qual->form == MTS_RIGHT_RANGE)
 		return *has_null ? 0 : 1;
 	array = DatumGetArrayTypeP(value);
 	get_typlenbyvalalign(ARR_ELEMTYPE(array), &len, &byval, &align);
@@ -254,44 +253,88 @@ numeric_of(int64 n)
 	return NumericGetDatum(int64_to_numeric(n));
 }
 
-/*
- * The range of instants that compare like this with a number of seconds since
- * 1970.  No instant lies between two microseconds.
- */
-static MtsRange
-range_of_epoch(int strategy, Datum seconds)
+/* The times at which an expression compares like this with a value */
+static MtsRanges
+ranges_of_value(const MtsQual *qual, Datum value)
 {
-	Datum exact, floor;
+	bool is_inclusive = qual->strategy != BTLessStrategyNumber &&
+						qual->strategy != BTGreaterStrategyNumber;
+	MtsBound bound = {value, is_inclusive};
 
-	exact = DirectFunctionCall2(numeric_mul,
-								DirectFunctionCall2(numeric_sub, seconds,
-													numeric_of(EPOCH)),
-								numeric_of(USECS_PER_SEC));
-	/* NaN is greater than all numbers, so it counts as infinity */
-	if (mts_number_compare_numerics(exact, numeric_of(MTS_TIME_MAX)) >= 0)
-		return range_of(strategy, MTS_TIME_MAX, 0);
-	if (mts_number_compare_numerics(exact, numeric_of(MTS_TIME_MIN)) <= 0)
-		return range_of(strategy, MTS_TIME_MIN, 0);
-	floor = DirectFunctionCall1(numeric_floor, exact);
-	if (mts_number_compare_numerics(exact, floor) != 0)
-	{
-		if (strategy == BTEqualStrategyNumber || strategy == ROWCOMPARE_NE)
-			return (MtsRange){0, 0};
-		strategy = is_less(strategy) ? BTLessEqualStrategyNumber
-									 : BTGreaterStrategyNumber;
-	}
-	return range_of(strategy,
-					DatumGetInt64(DirectFunctionCall1(numeric_int8, floor)),
-					0);
+	return mts_inverse_between(qual->inverse,
+							   is_less(qual->strategy) ? NULL : &bound,
+							   is_greater(qual->strategy) ? NULL : &bound);
 }
 
-static int
-compare_ranges(const void *a, const void *b)
+/* The times at which an expression is in a range */
+static MtsRanges
+ranges_of_range(const MtsQual *qual, Datum value)
 {
-	const MtsRange *x = a;
-	const MtsRange *y = b;
+	RangeType *range = DatumGetRangeTypeP(value);
+	RangeBound lower, upper;
+	bool is_empty;
+	MtsBound from, to;
 
-	return x->from < y->from ? -1 : x->from > y->from;
+	range_deserialize(lookup_type_cache(RangeTypeGetOid(range),
+										TYPECACHE_RANGE_INFO),
+					  range, &lower, &upper, &is_empty);
+	if (is_empty)
+		return (MtsRanges){0};
+	from = (MtsBound){lower.val, lower.inclusive};
+	to = (MtsBound){upper.val, upper.inclusive};
+	return mts_inverse_between(qual->inverse, lower.infinite ? NULL : &from,
+							   upper.infinite ? NULL : &to);
+}
+
+/*
+ * The times at which (t, t) OVERLAPS a period: from its beginning on, and
+ * before its end, unless that is its beginning.
+ */
+static MtsRanges
+ranges_of_period(const MtsQual *qual, Datum a, Datum b)
+{
+	bool is_reversed = DatumGetTimestamp(a) > DatumGetTimestamp(b);
+	MtsBound from = {is_reversed ? b : a, true};
+	MtsBound to = {is_reversed ? a : b,
+				   DatumGetTimestamp(a) == DatumGetTimestamp(b)};
+
+	return mts_inverse_between(qual->inverse, &from, &to);
+}
+
+/*
+ * The ranges of instants that compare like this with any of n values, which
+ * are not sorted.  For <> they are those of =.
+ */
+static MtsRanges
+ranges_of_values(const MtsQual *qual, const Datum *values, int n)
+{
+	MtsRanges all = {0, palloc((n + 1) * sizeof(MtsRange))};
+	int room = n + 1;
+
+	for (int i = 0; i < n; i++)
+	{
+		MtsRanges ranges;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!qual->inverse)
+		{
+			all.items[all.n++] =
+				range_of(qual->strategy, instant_of(qual, values[i]),
+						 qual->tolerance);
+			continue;
+		}
+		ranges = qual->form == MTS_RIGHT_RANGE
+					 ? ranges_of_range(qual, values[i])
+					 : ranges_of_value(qual, values[i]);
+		if (all.n + ranges.n > room)
+		{
+			room = 2 * (all.n + ranges.n);
+			all.items = repalloc_huge(all.items, room * sizeof(MtsRange));
+		}
+		for (int k = 0; k < ranges.n; k++)
+			all.items[all.n++] = ranges.items[k];
+	}
+	return all;
 }
 
 /* The filter of a comparison with times, by ranges */
@@ -307,28 +350,20 @@ evaluate_times(const MtsTable *table, const MtsQual *qual,
 	bool has_null;
 	int n = evaluate_right(qual, econtext, &values, &has_null);
 	bool is_ne = qual->strategy == ROWCOMPARE_NE;
-	MtsRange *sorted = palloc((n + 1) * sizeof(MtsRange));
+	bool is_period = qual->form == MTS_RIGHT_PERIOD;
 
 	filter->column = &table->layout.columns[qual->column];
-	filter->ranges.items = palloc((n + 1) * sizeof(MtsRange));
-	if (is_ne && has_null)
+	if (has_null && (is_ne || is_period))
 		return filter;
 	if (is_ne && n == 0)
 		return make_filter(MTS_FILTER_TRUE, 0); /* for a NULL time, too */
-	for (int i = 0; i < n; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		sorted[i] = qual->is_epoch
-						? range_of_epoch(qual->strategy, values[i])
-						: range_of(qual->strategy, instant_of(qual, values[i]),
-								   qual->tolerance);
-	}
-	qsort(sorted, n, sizeof(MtsRange), compare_ranges);
-	for (int i = 0; i < n; i++)
-		mts_ranges_add(&filter->ranges, sorted[i].from, sorted[i].to);
+	filter->ranges = is_period ? ranges_of_period(qual, values[0], values[1])
+							   : ranges_of_values(qual, values, n);
+	mts_ranges_normalize(&filter->ranges);
 	if (is_ne)
 	{
-		MtsRanges others = {0, palloc((n + 2) * sizeof(MtsRange))};
+		MtsRanges others = {0,
+							palloc((filter->ranges.n + 1) * sizeof(MtsRange))};
 
 		mts_ranges_complement(&filter->ranges, &others);
 		filter->ranges = others;
@@ -493,6 +528,7 @@ evaluate_field(const MtsTable *table, const MtsQual *qual,
 			   ExprContext *econtext)
 {
 	bool is_ne = qual->strategy == ROWCOMPARE_NE;
+	bool is_array = qual->form == MTS_RIGHT_ARRAY;
 	Datum *values;
 	bool has_null;
 	int n = evaluate_right(qual, econtext, &values, &has_null);
@@ -500,9 +536,9 @@ evaluate_field(const MtsTable *table, const MtsQual *qual,
 	bson_t *ops, *list;
 	uint32 listed = 0;
 
-	if (has_null && (!qual->is_array || is_ne))
+	if (has_null && (!is_array || is_ne))
 		return make_filter(MTS_FILTER_FALSE, 0);
-	if (qual->is_array && n == 0 && is_ne)
+	if (is_array && n == 0 && is_ne)
 		return make_filter(MTS_FILTER_TRUE, 0); /* for a NULL key, too */
 	if (mts_type_is_fraction(qual->right_type))
 		return evaluate_fractions(table, qual, values, n);
@@ -512,14 +548,14 @@ evaluate_field(const MtsTable *table, const MtsQual *qual,
 	{
 		if (!value_of(table, qual, values[i], &value))
 			continue;
-		if (qual->is_array)
+		if (is_array)
 			append_item(list, listed, &value);
 		listed++;
 		check_list(table, qual, list);
 	}
 	if (listed == 0 && !is_ne)
 		return make_filter(MTS_FILTER_FALSE, 0);
-	if (qual->is_array)
+	if (is_array)
 		bson_append_array(ops, is_ne ? "$nin" : "$in", -1, list);
 	else if (listed > 0)
 		bson_append_value(ops, operators[qual->strategy], -1, &value);
@@ -808,6 +844,8 @@ mts_qual_init(MtsQual *qual, PlanState *parent)
 		mts_qual_init(lfirst(lc), parent);
 	if (qual->right)
 		qual->state = ExecInitExpr(qual->right, parent);
+	if (qual->inverse)
+		mts_inverse_init(qual->inverse);
 }
 
 /*

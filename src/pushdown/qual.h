@@ -10,6 +10,7 @@
 #include "nodes/primnodes.h"
 
 #include "core/query/filter.h"
+#include "pushdown/inverse.h"
 #include "table/table.h"
 
 typedef enum MtsQualKind
@@ -27,21 +28,32 @@ typedef enum MtsQualKind
 	MTS_QUAL_VALUE /* is a boolean value, which has no column */
 } MtsQualKind;
 
+/* What the right-hand side of a comparison is */
+typedef enum MtsQualRight
+{
+	MTS_RIGHT_VALUE,
+	MTS_RIGHT_ARRAY, /* any of its elements (=), or all of them (<>) */
+	MTS_RIGHT_RANGE, /* a range that contains the left side (=) or does not */
+	MTS_RIGHT_PERIOD /* an array of the two ends of a period, in any order,
+					  * that overlaps the left side (=) or does not */
+} MtsQualRight;
+
 /* A clause in the form that is evaluated to a filter; only state changes */
 typedef struct MtsQual
 {
 	MtsQualKind kind;
-	bool exact;       /* it matches only what the clause matches */
-	bool time_only;   /* it depends on the points' time alone */
-	List *args;       /* of AND and OR: MtsQual */
-	int column;       /* of the layout */
-	int strategy;     /* B-tree's, or ROWCOMPARE_NE */
-	Oid left_type;    /* of the expression on the column */
-	Oid right_type;   /* of the value, or of the array's elements */
-	bool is_array;    /* any of the elements (=), or all of them (<>) */
-	bool is_epoch;    /* the left side is extract(epoch FROM time) */
-	int64 tolerance;  /* of a time qual that is not exact: microseconds by
-					   * which the filter's range is wider */
+	bool exact;          /* it matches only what the clause matches */
+	bool time_only;      /* it depends on the points' time alone */
+	List *args;          /* of AND and OR: MtsQual */
+	int column;          /* of the layout */
+	int strategy;        /* B-tree's, or ROWCOMPARE_NE */
+	Oid left_type;       /* of the column */
+	Oid right_type;      /* of the value, or of the elements and bounds */
+	int64 tolerance;     /* microseconds by which the range of a key that is a
+					   * time is wider */
+	MtsInverse *inverse; /* of an expression of the points' time; NULL if the
+						  * column itself is compared as an instant */
+	MtsQualRight form;
 	Expr *right;      /* the right-hand side */
 	ExprState *state; /* of right, once it is initialized */
 } MtsQual;

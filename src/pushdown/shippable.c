@@ -31,12 +31,6 @@
 #include "pushdown/infallible.h"
 #include "pushdown/monotonic.h"
 
-/* Expressions up to this far from the time are shipped, in seconds */
-#define MAX_DISTANCE ((int64) 1000 * 366 * SECS_PER_DAY)
-
-/* The distance of an expression that is the column itself */
-#define ITSELF (-1)
-
 /*
  * The distance of a local time's instant from the same time in UTC, and of a
  * date from the times of its day, with room to spare.
@@ -175,41 +169,6 @@ is_constant_in_scan(const Target *target, Expr *expr)
 		   !contain_subplans((Node *) expr);
 }
 
-/*
- * Return the time column if an expression is a time near it, else -1: a cast,
- * date_trunc, AT TIME ZONE, a shift.  *distance is in seconds.  A comparison
- * of such an expression is never exact, because zones and their clocks matter.
- */
-static int
-find_near_time(const Target *target, Expr *expr, int64 *distance)
-{
-	int column = target->table->layout.time_column;
-
-	return column >= 0 &&
-				   mts_monotonic_is_near((Node *) expr, target->varno,
-										 column + 1, distance) &&
-				   *distance <= MAX_DISTANCE
-			   ? column
-			   : -1;
-}
-
-/* The argument of extract(epoch FROM ..); NULL for another expression */
-static Expr *
-argument_of_epoch(const FuncExpr *call)
-{
-	const Const *field;
-
-	if (!IsA(call, FuncExpr) || (call->funcid != F_EXTRACT_TEXT_TIMESTAMP &&
-								 call->funcid != F_EXTRACT_TEXT_TIMESTAMPTZ))
-		return NULL;
-	field = linitial(call->args);
-	return mts_monotonic_is_constant((Node *) field) &&
-				   pg_strcasecmp(TextDatumGetCString(field->constvalue),
-								 "epoch") == 0
-			   ? lsecond(call->args)
-			   : NULL;
-}
-
 /* ---- Comparisons ------------------------------------------------------ */
 
 /* The strategy of an operator in the B-tree family of a type; 0 if none */
@@ -248,20 +207,26 @@ mts_shippable_collation_fits(Oid collation, int strategy)
 }
 
 /*
- * A comparison of the points' time, or of a key that is a time.
- *
- * It is exact if comparing instants is the same as applying the operator.
- * That is not so where local times are ordered differently from instants.
+ * Tell whether comparing a time column with a type is the same as comparing
+ * instants.  It is not where local times are ordered differently.
+ */
+static bool
+compares_instants(const MtsTable *table, int column, Oid right)
+{
+	return table->attributes[column].typid == TIMESTAMPTZOID ||
+		   (table->is_utc && right != TIMESTAMPTZOID);
+}
+
+/*
+ * A comparison of a key that is a time, or of the points' time if it compares
+ * instants.
  */
 static MtsQual *
-time_qual(const MtsTable *table, int column, int64 distance, int strategy,
-		  Oid right)
+time_qual(const MtsTable *table, int column, int strategy, Oid right)
 {
 	const MtsAttribute *attribute = &table->attributes[column];
 	bool of_points = column == table->layout.time_column;
-	bool exact =
-		distance == ITSELF && (attribute->typid == TIMESTAMPTZOID ||
-							   (table->is_utc && right != TIMESTAMPTZOID));
+	bool exact = compares_instants(table, column, right);
 	MtsQual *qual;
 
 	if (!of_points && attribute->key_type != MTS_KEY_IS_DATE)
@@ -275,26 +240,51 @@ time_qual(const MtsTable *table, int column, int64 distance, int strategy,
 		return NULL;
 	qual = make_qual(of_points ? MTS_QUAL_TIME : MTS_QUAL_KEY_TIME, exact);
 	if (!exact)
-		qual->tolerance = INEXACT_TOLERANCE + Max(distance, 0) * USECS_PER_SEC;
+		qual->tolerance = INEXACT_TOLERANCE;
 	return qual;
 }
 
 /*
- * A comparison of extract(epoch FROM time) with a numeric, which has all the
- * microseconds.  NULL unless it is the points' time, and local times are
- * instants.
+ * A comparison of an expression of the points' time, by the times at which it
+ * has the values.  right_type is that of the values.
  */
 static MtsQual *
-epoch_qual(const MtsTable *table, int column)
+expression_qual(const Target *target, Expr *left, int strategy, Expr *right,
+				Oid right_type)
 {
+	const MtsTable *table = target->table;
+	MtsInverse *inverse;
 	MtsQual *qual;
 
-	if (column != table->layout.time_column ||
-		(table->attributes[column].typid != TIMESTAMPTZOID && !table->is_utc))
+	if (table->layout.time_column < 0 || strategy == 0 ||
+		!is_constant_in_scan(target, right))
+		return NULL;
+	inverse = mts_inverse_new(table, target->varno, left, right_type);
+	if (!inverse)
 		return NULL;
 	qual = make_qual(MTS_QUAL_TIME, true);
-	qual->is_epoch = true;
+	qual->column = table->layout.time_column;
+	qual->inverse = inverse;
+	qual->strategy = strategy;
+	qual->right_type = right_type;
+	qual->right = right;
 	return qual;
+}
+
+/* Compare an expression of the points' time; see compare() */
+static MtsQual *
+compare_expression(const Target *target, Expr *left, Oid opno, Expr *right,
+				   Oid right_type, Oid collation)
+{
+	Oid type = exprType((Node *) left);
+	int strategy = strategy_of(opno, type);
+
+	/* only equal texts are known to be equal times */
+	return mts_type_is_text(type) &&
+				   (!is_equality(strategy) ||
+					!mts_shippable_collation_fits(collation, strategy))
+			   ? NULL
+			   : expression_qual(target, left, strategy, right, right_type);
 }
 
 /*
@@ -352,42 +342,43 @@ slot_qual(const MtsAttribute *attribute, int strategy, Oid right,
 }
 
 /*
- * Compare a column, or an expression of the time, with an expression that is
- * constant in the scan.  right_type is the element type if right is an array.
+ * Compare a column, or an expression of the points' time, with an expression
+ * that is constant in the scan.  right_type is the element type if right is an
+ * array.
  */
 static MtsQual *
 compare(const Target *target, Expr *left, Oid opno, Expr *right,
 		Oid right_type, Oid collation, bool negated)
 {
 	const MtsTable *table = target->table;
-	Expr *time = argument_of_epoch((FuncExpr *) left);
-	int column = column_of(target, time ? time : left);
-	int64 distance = ITSELF;
+	int column = column_of(target, left);
 	const MtsAttribute *attribute;
 	bool by_bounds;
 	int strategy;
 	MtsQual *qual;
 
-	if (column < 0 && !time)
-		column = find_near_time(target, left, &distance);
-	if (column < 0 || !OidIsValid(opno) ||
-		!is_constant_in_scan(target, right) ||
+	if (negated && OidIsValid(opno))
+		opno = get_negator(opno);
+	if (!OidIsValid(opno))
+		return NULL;
+	if (column < 0 || (column == table->layout.time_column &&
+					   !compares_instants(table, column, right_type)))
+		return compare_expression(target, left, opno, right, right_type,
+								  collation);
+	if (!is_constant_in_scan(target, right) ||
 		(column != table->layout.time_column &&
 		 !mts_shippable_is_key(table, column) && !is_slot(table, column) &&
 		 !mts_shippable_is_bounded(table, column)))
 		return NULL;
 	attribute = &table->attributes[column];
-	strategy = strategy_of(negated ? get_negator(opno) : opno,
-						   time ? NUMERICOID : attribute->typid);
+	strategy = strategy_of(opno, attribute->typid);
 	by_bounds = mts_shippable_is_bounded(table, column);
 	if (strategy == 0 || (by_bounds && strategy == ROWCOMPARE_NE))
 		return NULL;
-	if (time)
-		qual = epoch_qual(table, column);
-	else if (is_slot(table, column))
+	if (is_slot(table, column))
 		qual = slot_qual(attribute, strategy, right_type, collation);
 	else if (mts_type_is_time(attribute->typid))
-		qual = time_qual(table, column, distance, strategy, right_type);
+		qual = time_qual(table, column, strategy, right_type);
 	else
 		qual = key_qual(attribute, strategy, right_type, collation);
 	if (qual)
@@ -460,6 +451,56 @@ ship_like(const Target *target, const OpExpr *op)
 				  : NULL;
 }
 
+/* time <@ range, if the range orders its bounds as the type does */
+static MtsQual *
+ship_range(const Target *target, Expr *left, Expr *right, bool negated)
+{
+	TypeCacheEntry *range =
+		lookup_type_cache(exprType((Node *) right), TYPECACHE_RANGE_INFO);
+	Oid type = exprType((Node *) left);
+	MtsQual *qual;
+
+	if (!range->rngelemtype || range->rngelemtype->type_id != type ||
+		range->rng_cmp_proc_finfo.fn_oid !=
+			lookup_type_cache(type, TYPECACHE_CMP_PROC)->cmp_proc ||
+		mts_type_is_text(type))
+		return NULL;
+	qual = expression_qual(target, left,
+						   negated ? ROWCOMPARE_NE : BTEqualStrategyNumber,
+						   right, type);
+	if (qual)
+		qual->form = MTS_RIGHT_RANGE;
+	return qual;
+}
+
+/* (time, time) OVERLAPS (a, b), and the reverse */
+static MtsQual *
+ship_overlaps(const Target *target, const FuncExpr *call, bool negated)
+{
+	List *args = call->args;
+	ArrayExpr *period = makeNode(ArrayExpr);
+	MtsQual *qual;
+
+	if (call->funcid != F_OVERLAPS_TIMESTAMP_TIMESTAMP_TIMESTAMP_TIMESTAMP &&
+		call->funcid !=
+			F_OVERLAPS_TIMESTAMPTZ_TIMESTAMPTZ_TIMESTAMPTZ_TIMESTAMPTZ)
+		return NULL;
+	if (is_constant_in_scan(target, linitial(args)))
+		args = list_make4(lthird(args), lfourth(args), linitial(args),
+						  lsecond(args));
+	if (!equal(linitial(args), lsecond(args)))
+		return NULL;
+	period->element_typeid = exprType(linitial(args));
+	period->array_typeid = get_array_type(period->element_typeid);
+	period->elements = list_make2(lthird(args), lfourth(args));
+	qual = expression_qual(target, linitial(args),
+						   negated ? ROWCOMPARE_NE : BTEqualStrategyNumber,
+						   (Expr *) period, period->element_typeid);
+	if (qual)
+		qual->form = MTS_RIGHT_PERIOD;
+	return qual;
+}
+
 static MtsQual *
 ship_comparison(const Target *target, OpExpr *op, bool negated)
 {
@@ -475,6 +516,8 @@ ship_comparison(const Target *target, OpExpr *op, bool negated)
 		right = linitial(op->args);
 		opno = get_commutator(opno);
 	}
+	if (opno == OID_RANGE_ELEM_CONTAINED_OP)
+		return ship_range(target, left, right, negated);
 	return compare(target, left, opno, right, exprType((Node *) right),
 				   op->inputcollid, negated);
 }
@@ -496,9 +539,9 @@ ship_array(const Target *target, ScalarArrayOpExpr *op, bool negated)
 			(op->useOr != negated ? BTEqualStrategyNumber : ROWCOMPARE_NE))
 		return NULL;
 	/* not exact, because qual.c sends at most MAX_FRACTIONS fractions */
-	if (mts_type_is_fraction(element))
+	if (mts_type_is_fraction(element) && !qual->inverse)
 		qual->exact = false;
-	qual->is_array = true;
+	qual->form = MTS_RIGHT_ARRAY;
 	return qual;
 }
 
@@ -645,6 +688,8 @@ ship(const Target *target, Expr *expr, bool negated)
 			if (list_length(((OpExpr *) expr)->args) != 2)
 				return NULL;
 			return ship_comparison(target, (OpExpr *) expr, negated);
+		case T_FuncExpr:
+			return ship_overlaps(target, (FuncExpr *) expr, negated);
 		case T_ScalarArrayOpExpr:
 			return ship_array(target, (ScalarArrayOpExpr *) expr, negated);
 		case T_RowCompareExpr:

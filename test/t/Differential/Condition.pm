@@ -11,7 +11,7 @@ use strict;
 use warnings;
 
 use Differential::Data;
-use Differential::Time qw(new_zone truncated);
+use Differential::Time qw(composed label new_zone truncated);
 use Exporter qw(import);
 
 our @EXPORT_OK = qw(conditions plain_conditions bucket_condition
@@ -193,6 +193,39 @@ sub epoch_condition
 	return "$epoch " . pick(@comparisons) . ' ' . $draw->();
 }
 
+# A range or a period that a time is in
+sub period_condition
+{
+	my ($q, $name, $type) = @_;
+	my ($from, $to) = map { time_value($q, $type) } 1 .. 2;
+	my %range_of = (
+		timestamptz => 'tstzrange', timestamp => 'tsrange',
+		date => 'daterange');
+	my $range = $range_of{$type} . "(least($from, $to), greatest($from, $to), '"
+	  . pick('[)', '[]', '()', '(]') . q{')};
+
+	return "$range \@> $name" if chance(0.2);
+	return "($name, $name) OVERLAPS ($from, $to)"
+	  if $type ne 'date' && chance(0.3);
+	return pick('', '', 'NOT ') . "$name <\@ $range";
+}
+
+# A comparison of a function of the time with values that it has at other times
+sub function_condition
+{
+	my ($q, $name, $type) = @_;
+	my $function = pick(\&composed, \&truncated, \&label)->('#', $type);
+	my $at = sub { return $function =~ s/#/$_[0]/gr };
+	my $value = sub { return '(' . $at->('(' . $sql_of{$type}->(instant($q)) . ')') . ')' };
+	my $left = '(' . $at->($name) . ')';
+
+	return period_condition($q, $name, $type) if chance(0.15);
+	return "$left " . pick('IN', 'NOT IN') . ' (' . $value->() . ', ' . $value->() . ')' if chance(0.15);
+	return "$left BETWEEN " . $value->() . ' AND ' . $value->() if chance(0.15);
+	return $value->() . ' ' . pick(@comparisons) . " $left" if chance(0.1);
+	return "$left " . pick('=', @comparisons) . ' ' . $value->();
+}
+
 sub text_condition
 {
 	my ($q, $left) = @_;
@@ -270,6 +303,8 @@ sub condition
 		  if chance(0.08);
 		return "($nested)";
 	}
+	return function_condition($q, @{ $columns->[0] }[ 0, 1 ])
+	  if chance($ENV{FUNCTIONS} // 0.1);
 	return column_condition($q,
 		$tested && chance(0.5) ? $tested
 		: chance(0.5) ? $columns->[0] : pick(@$columns));
