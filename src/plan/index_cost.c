@@ -70,8 +70,9 @@ use_of_comparison(PlannerInfo *root, const MtsQual *qual)
 	else if (qual->strategy != BTEqualStrategyNumber)
 		return (MtsFieldUse){.nvalues = 0};
 	else if (qual->kind == MTS_QUAL_KEY)
-		use.nvalues =
-			qual->is_array ? mts_array_length(root, (Node *) qual->right) : 1;
+		use.nvalues = qual->form == MTS_RIGHT_ARRAY
+						  ? mts_array_length(root, (Node *) qual->right)
+						  : 1;
 	return use;
 }
 
