@@ -8,9 +8,9 @@
 \pset format unaligned
 \pset tuples_only on
 
--- Run a query on the foreign tables and on local copies, in the schema copies.
+-- Run a query on the foreign tables and on local join_copies, in the schema join_copies.
 -- Shows the number of rows, differences, and the filter of each foreign scan.
-CREATE SCHEMA copies;
+CREATE SCHEMA join_copies;
 CREATE FUNCTION filters(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
   plan json;
@@ -19,9 +19,9 @@ DECLARE
 BEGIN
   EXECUTE 'EXPLAIN (COSTS OFF, FORMAT JSON) ' || query INTO plan;
   EXECUTE format('SELECT array_agg(t::text ORDER BY t::text) FROM (%s) t', query) INTO remote;
-  PERFORM set_config('search_path', 'copies, ' || current_setting('search_path'), true);
+  PERFORM set_config('search_path', 'join_copies, ' || current_setting('search_path'), true);
   EXECUTE format('SELECT array_agg(t::text ORDER BY t::text) FROM (%s) t', query) INTO local;
-  PERFORM set_config('search_path', regexp_replace(current_setting('search_path'), '^copies, ', ''), true);
+  PERFORM set_config('search_path', regexp_replace(current_setting('search_path'), '^join_copies, ', ''), true);
   RETURN NEXT coalesce(cardinality(local), 0) || ' rows' ||
     CASE WHEN remote IS DISTINCT FROM local THEN E', not the same:\n' || coalesce(remote::text, 'NULL') ELSE '' END;
   RETURN QUERY SELECT '  ' || coalesce(scan->>'Alias', scan->>'Relations') || ': ' ||
@@ -38,7 +38,7 @@ INSERT INTO f SELECT timestamptz '2024-03-01Z' + i * interval '20 minutes', d, i
   FROM generate_series(0, 719) i, unnest('{a,b,c}'::text[]) d WHERE d < 'c' OR i % 7 > 0;
 SELECT mongo_ts_create_index('f') \g /dev/null
 ANALYZE f;
-CREATE TABLE copies.f AS TABLE f;
+CREATE TABLE join_copies.f AS TABLE f;
 -- Events, some of them at times without a point, or none, and their kinds
 CREATE TABLE e (at timestamptz, until timestamptz, local timestamp, day date, kind int);
 INSERT INTO e SELECT t, t + interval '30 minutes', t, t, extract(hour FROM t)
@@ -126,9 +126,9 @@ CREATE FOREIGN TABLE p1 PARTITION OF p FOR VALUES FROM (MINVALUE) TO ('2024-03-0
   SERVER join_conditions OPTIONS (collection 'f', bucket_span '1 hour', filter '{"hour": {"$lt": {"$date": "2024-03-06T00:00:00Z"}}}');
 ALTER FOREIGN TABLE p1 ALTER ts OPTIONS (field 'hour'), ALTER v OPTIONS (field 'p.{minute}');
 CREATE TABLE p2 PARTITION OF p FOR VALUES FROM ('2024-03-06Z') TO (MAXVALUE);
-INSERT INTO p2 SELECT * FROM copies.f WHERE ts >= '2024-03-06Z';
+INSERT INTO p2 SELECT * FROM join_copies.f WHERE ts >= '2024-03-06Z';
 ANALYZE p1, p2;
-CREATE TABLE copies.p AS TABLE copies.f;
+CREATE TABLE join_copies.p AS TABLE join_copies.f;
 SELECT filters('SELECT a.ts, b.v FROM f a JOIN p b USING (ts) WHERE a.dev = ''a'' AND b.dev = ''c'' AND ' || :'range');
 SELECT filters('SELECT a.ts, b.v FROM p a LEFT JOIN p b ON a.ts = b.ts AND b.dev = ''b'' WHERE a.dev = ''a'' AND ' || :'range');
 SELECT filters('SELECT kind, sum(v) FROM p JOIN e a ON p.ts = a.at WHERE a.at < ''2024-03-02 12:00Z'' GROUP BY 1');
@@ -138,5 +138,5 @@ SELECT filters('SELECT b.v FROM e a JOIN (SELECT ts, dev, v FROM f UNION ALL SEL
 
 SELECT plan('DELETE FROM f USING e a WHERE f.ts = a.at AND a.at < ''2024-03-02 02:00Z'' AND f.dev = ''c''');
 DELETE FROM f USING e a WHERE f.ts = a.at AND a.at < '2024-03-02 02:00Z' AND f.dev = 'c';
-DELETE FROM copies.f USING e a WHERE f.ts = a.at AND a.at < '2024-03-02 02:00Z' AND f.dev = 'c';
+DELETE FROM join_copies.f USING e a WHERE f.ts = a.at AND a.at < '2024-03-02 02:00Z' AND f.dev = 'c';
 SELECT filters('TABLE f');

@@ -28,6 +28,7 @@
 #include "scan/fdw_private.h"
 #include "scan/first_buckets.h"
 #include "scan/scan.h"
+#include "scan/time_window.h"
 #include "table/known.h"
 #include "table/native.h"
 
@@ -213,6 +214,24 @@ explain_index_skip(const MtsQuery *query, ExplainState *es)
 	ExplainPropertyText("Index Skips", text.data, es);
 }
 
+/* Show the fields of the index in which windows of time are read. */
+static void
+explain_windows(const MtsScan *scan, ExplainState *es)
+{
+	const bson_t *sort = mts_time_window_index(scan->source);
+	StringInfoData text;
+	bson_iter_t field;
+
+	if (!sort)
+		return;
+	initStringInfo(&text);
+	bson_iter_init(&field, sort);
+	while (bson_iter_next(&field))
+		appendStringInfo(&text, "%s%s", text.len > 0 ? ", " : "index on ",
+						 bson_iter_key(&field));
+	ExplainPropertyText("Windows of Time", text.data, es);
+}
+
 /* Show the query with this label, or why there is none. */
 static void
 explain_query(const MtsScan *scan, const char *label, ExplainState *es)
@@ -240,6 +259,7 @@ explain_query(const MtsScan *scan, const char *label, ExplainState *es)
 	if (!query || !query->is_possible || !collection)
 		return;
 	explain_index_skip(query, es);
+	explain_windows(scan, es);
 	if (!query->unsorted_come_first)
 		return;
 	find = mts_source_find(query);

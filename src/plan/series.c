@@ -3,11 +3,16 @@
  *		Plan skip scans, which read the first row of each series.
  *
  * A skip scan asks for one series after the other, or for the first buckets of
- * many series at once.  The second way requires an index in which MongoDB
- * skips from series to series; otherwise it would read all buckets.  So it is
- * planned only if MongoDB says that it has such a plan.  Without an index, the
- * first way would read all buckets for each series.  It is planned if MongoDB
- * has said so, or if mongo_ts_create_index() makes such an index.
+ * many series at once.  Without an index, the first way would read all buckets
+ * for each series.  The second way requires that MongoDB skips from series to
+ * series in the index; otherwise it would read all buckets.  So a skip scan is
+ * planned if the session knows an index with the fields of a series before the
+ * one that sorts its buckets.  The second way is planned if MongoDB says that
+ * it skips, too.
+ *
+ * An index can have more fields before that.  The series are then those of
+ * the index, and several of them are one of the query's: PostgreSQL takes the
+ * first of their first rows.
  */
 #include "plan/series.h"
 
@@ -25,6 +30,7 @@
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 #include "utils/typcache.h"
 
@@ -37,11 +43,17 @@
 #include "pushdown/sort_order.h"
 #include "scan/first_buckets.h"
 #include "scan/scan.h"
+#include "table/index.h"
 #include "table/known.h"
+#include "table/statistics.h"
 
 /* The cost of a point that is compared with the first of its series, in units
  * of cpu_operator_cost */
 #define FIRST_ROW_COST 0.4
+
+/* The cost of a round trip of a scan that has begun; about the time in which
+ * 100 buckets are read */
+#define TRIP_COST 5.0
 
 /* ---- The first buckets of many series ----------------------------------- */
 
@@ -130,20 +142,18 @@ skips_in_index(MtsScan *scan, const MtsSortOrder *order)
 }
 
 /*
- * Set the direction in which MongoDB finds the first buckets of many series by
- * an index; false if there is none, or if the query is not known yet.
+ * Tell whether MongoDB finds the first buckets of many series by skipping;
+ * false if the query is not known yet.
  */
 static bool
-set_series_direction(PlannerInfo *root, RelOptInfo *rel, MtsSortOrder *order)
+can_skip(PlannerInfo *root, RelOptInfo *rel, const MtsSortOrder *order)
 {
 	const MtsRelInfo *info = rel->fdw_private;
 	Oid userid = mts_plan_user(root, rel);
-	const MtsSortKey *last = &order->keys[order->nsorted - 1];
-	int direction = last->descending ? -1 : 1;
 	ExprContext *econtext;
 	MtsScan *scan;
 	List *quals;
-	bool found = false;
+	bool result;
 
 	if (mts_known_server_is_silent(info->table->serverid, userid) ||
 		!fix_quals(root, rel, &quals))
@@ -151,14 +161,10 @@ set_series_direction(PlannerInfo *root, RelOptInfo *rel, MtsSortOrder *order)
 	econtext = CreateStandaloneExprContext();
 	scan = mts_scan_new(info->table, userid, NIL, econtext);
 	scan->spec.quals = quals;
-	for (int i = 0; i < 2 && !found; i++)
-	{
-		order->series_direction = i == 0 ? direction : -direction;
-		found = skips_in_index(scan, order);
-	}
+	result = skips_in_index(scan, order);
 	mts_scan_reset(scan);
 	FreeExprContext(econtext, true);
-	return found;
+	return result;
 }
 
 /* ---- Paths -------------------------------------------------------------- */
@@ -195,17 +201,156 @@ make_series(const Series *series, MtsSeriesOrder series_order)
 			   : NIL;
 }
 
-/* Add the path of a skip scan of this cost, sorted here if need be. */
+/* The pathkeys of a column; NIL if it has only one value */
+static List *
+make_column_pathkeys(PlannerInfo *root, Var *var, bool descending)
+{
+	TypeCacheEntry *type =
+		lookup_type_cache(var->vartype, TYPECACHE_LT_OPR | TYPECACHE_GT_OPR |
+											TYPECACHE_EQ_OPR);
+	SortGroupClause *clause = makeNode(SortGroupClause);
+	TargetEntry *entry =
+		makeTargetEntry((Expr *) copyObject(var), 1, NULL, false);
+
+	clause->tleSortGroupRef = entry->ressortgroupref = 1;
+	clause->eqop = type->eq_opr;
+	clause->sortop = descending ? type->gt_opr : type->lt_opr;
+	mts_set_descending(clause, descending);
+	return make_pathkeys_for_sortclauses(root, list_make1(clause),
+										 list_make1(entry));
+}
+
+/* ---- Series of an index ------------------------------------------------- */
+
+/* Make the column at a field of buckets; NULL if the table has none. */
+static Var *
+make_var_of_field(const RelOptInfo *rel, const char *field)
+{
+	const MtsTable *table = ((MtsRelInfo *) rel->fdw_private)->table;
+	Oid type, collation;
+	int32 typmod;
+
+	for (int i = 0; i < table->layout.ncolumns; i++)
+	{
+		const MtsColumn *column = &table->layout.columns[i];
+		char dotted[MTS_MAX_PATH];
+
+		if (table->attributes[i].dropped || column->role != MTS_ROLE_KEY ||
+			column->path.nsteps == 0)
+			continue;
+		mts_path_dotted(column->path.steps, column->path.nsteps, dotted,
+						sizeof(dotted));
+		if (strcmp(dotted, field) != 0)
+			continue;
+		get_atttypetypmodcoll(table->relid, i + 1, &type, &typmod, &collation);
+		return makeVar(rel->relid, i + 1, type, typmod, collation, 0);
+	}
+	return NULL;
+}
+
+/*
+ * Append the key of an index's field to those of finer series, with the
+ * direction that the query wants.  False if it is not a key of buckets.
+ */
+static bool
+append_indexed_key(const Series *series, const char *field, Series *fine)
+{
+	Var *var = make_var_of_field(series->rel, field);
+	List *made;
+	PathKey *key;
+	ListCell *lc;
+
+	if (!var)
+		return false;
+	made = make_column_pathkeys(series->root, var, false);
+	/* the query wants one value of it */
+	if (made == NIL)
+		return true;
+	key = linitial(made);
+	for_each_from (lc, series->pathkeys, 0)
+		if (((PathKey *) lfirst(lc))->pk_eclass == key->pk_eclass)
+			key = lfirst(lc);
+	fine->pathkeys = lappend(fine->pathkeys, key);
+	fine->exprs = lappend(fine->exprs, var);
+	return true;
+}
+
+/* Find what MongoDB sorts the buckets of a series by; NULL if nothing. */
+static const MtsSortKey *
+find_first_sorted(const Series *series)
+{
+	RelOptInfo *rel = series->rel;
+	const MtsTable *table = ((MtsRelInfo *) rel->fdw_private)->table;
+	List *rest = list_copy_tail(series->pathkeys, series->nkeys);
+	const MtsSortOrder *made =
+		mts_sort_order_open(table, mts_pathkeys_to_order(rel, table, rest, 0,
+														 MTS_SERIES_SORTED));
+
+	return made ? &made->keys[0] : NULL;
+}
+
+/*
+ * Find the series of an index whose first rows are enough: those that have the
+ * same values of its fields before the one that sorts the buckets of a series
+ * or, without an order, up to the last key of the query.  Such a series is one
+ * of the query's, or a part of one.
+ *
+ * *direction is that of the last key, if the index is read in the order of the
+ * buckets.  False if the index does not have these fields.
+ */
+static bool
+find_indexed_series(const Series *series, const bson_t *index, Series *fine,
+					int *direction)
+{
+	List *keys = list_truncate(list_copy(series->pathkeys), series->nkeys);
+	List *rest = list_copy_tail(series->pathkeys, series->nkeys);
+	const MtsSortKey *sorted = find_first_sorted(series);
+	bson_iter_t field;
+
+	*fine = *series;
+	fine->pathkeys = fine->exprs = NIL;
+	*direction = 1;
+	if (!sorted && rest != NIL)
+		return false;
+	bson_iter_init(&field, index);
+	while (sorted || list_difference_ptr(keys, fine->pathkeys) != NIL)
+	{
+		if (!bson_iter_next(&field))
+			return false;
+		if (sorted && strcmp(bson_iter_key(&field), sorted->field) == 0)
+			break;
+		if (!append_indexed_key(series, bson_iter_key(&field), fine))
+			return false;
+		*direction = bson_iter_as_int64(&field) < 0 ? -1 : 1;
+	}
+	if (fine->pathkeys == NIL ||
+		list_difference_ptr(keys, fine->pathkeys) != NIL)
+		return false;
+	if (sorted && (bson_iter_as_int64(&field) < 0) != sorted->descending)
+		*direction = -*direction;
+	fine->nkeys = list_length(fine->pathkeys);
+	fine->pathkeys = list_concat(fine->pathkeys, rest);
+	fine->n = estimate_num_groups(series->root, fine->exprs, series->rel->rows,
+								  NULL, NULL);
+	return true;
+}
+
+/* ---- Skip scans --------------------------------------------------------- */
+
+/*
+ * Add the path of a skip scan of this cost that returns n rows, sorted here if
+ * need be.
+ */
 static void
-add_skip_scan(const Series *series, List *order, bool is_sorted, Cost run)
+add_skip_scan(const Series *series, List *order, double n, bool is_sorted,
+			  Cost run)
 {
 	PlannerInfo *root = series->root;
 	RelOptInfo *rel = series->rel;
 	RelOptInfo *output = series->output;
 	Cost startup = STARTUP_COST + rel->reltarget->cost.startup;
 	Path *path =
-		(Path *) mts_create_scan_path(root, rel, series->n, startup,
-									  startup + run,
+		(Path *) mts_create_scan_path(root, rel, n, startup, startup + run,
 									  is_sorted ? series->pathkeys : NIL,
 									  rel->lateral_relids, order);
 	AggClauseCosts costs;
@@ -247,52 +392,107 @@ suffices(const MtsTable *table, const MtsSortOrder *order)
 		   (!table->native || order->keys[order->nsorted - 1].descending);
 }
 
-/*
- * Add the path of a skip scan that asks for the first buckets of many series
- * at once, in any order, if that is cheaper than to read all buckets.  Returns
- * whether MongoDB has an index for that.
- */
-static bool
-add_first_buckets(const Series *series, List *order, Cost buckets)
+/* The cost of the first buckets of series, and of their rows */
+static Cost
+cost_of_buckets(const Series *series)
 {
-	RelOptInfo *rel = series->rel;
-	const MtsTable *table = ((MtsRelInfo *) rel->fdw_private)->table;
-	MtsSortOrder *made = mts_sort_order_open(table, order);
-	double batches = ceil(series->n / Min(table->fetch_size, MTS_FIRST_BATCH));
-	double outer = 1;
-	Cost run;
+	const MtsRelInfo *info = series->rel->fdw_private;
 
-	if (!suffices(table, made))
-		return false;
-	if (made->nseries > 1)
-		outer = estimate_num_groups(series->root,
-									list_truncate(list_copy(series->exprs),
-												  made->nseries - 1),
-									rel->rows, NULL, NULL);
-	/* two queries for each batch, and for the null */
-	run = (outer * (made->nseries + 2) + 2 * batches) * STARTUP_COST + buckets;
-	if (run > rel->cheapest_total_path->total_cost ||
-		!set_series_direction(series->root, rel, made))
-		return false;
-	order = lcons(list_make3_int(made->nsorted, made->nseries,
-								 made->series_direction),
-				  list_copy_tail(order, 1));
-	add_skip_scan(series, order, false, run);
-	return true;
+	return series->n *
+		   (2 * BUCKET_COST + info->points_per_bucket * cpu_tuple_cost +
+			series->rel->reltarget->cost.per_tuple);
 }
 
 /*
- * Tell whether the index of mongo_ts_create_index() finds the series of an
- * order.  In a flat table, where all columns are keys, it is on declared keys.
+ * The cost of the first buckets of many series, which are asked for at once.
+ *
+ * Without ANALYZE, nobody knows which share of the buckets the conditions
+ * select, but an index finds the first ones however many there are.  So the
+ * scan is as cheap, compared with others, as if they selected all.
+ */
+static Cost
+cost_of_first_buckets(const Series *series, const MtsSortOrder *order)
+{
+	const RelOptInfo *rel = series->rel;
+	const MtsTable *table = ((MtsRelInfo *) rel->fdw_private)->table;
+	double batches = ceil(series->n / Min(table->fetch_size, MTS_FIRST_BATCH));
+	double outer = 1;
+	Cost cost;
+
+	if (order->nseries > 1)
+		outer = estimate_num_groups(series->root,
+									list_truncate(list_copy(series->exprs),
+												  order->nseries - 1),
+									rel->rows, NULL, NULL);
+	/* two queries for each batch, one for nulls, and one for each level */
+	cost = (outer * order->nseries + 2 * Max(outer, batches)) * TRIP_COST +
+		   cost_of_buckets(series);
+	return mts_statistics_documents(table) > 0
+			   ? cost
+			   : cost * Min(rel->rows / Max(rel->tuples, 1), 1);
+}
+
+/*
+ * Add the path of a skip scan that asks for the first buckets of the series of
+ * an index at once, in any order, if that is cheaper than to read all buckets
+ * and if MongoDB skips in the index.  Returns whether the index finds the
+ * query's own series, one after the other.
  */
 static bool
-has_declared_keys(const MtsTable *table, const MtsSortOrder *order)
+add_first_buckets(const Series *series, const bson_t *index)
 {
-	for (int i = 0; i < order->nseries; i++)
-		if (table->layout.nslots == 0 &&
-			!table->attributes[order->keys[i].column].has_role)
-			return false;
-	return true;
+	RelOptInfo *rel = series->rel;
+	const MtsTable *table = ((MtsRelInfo *) rel->fdw_private)->table;
+	MtsSortOrder *made;
+	List *order;
+	Series fine;
+	int direction;
+	Cost run;
+
+	if (!find_indexed_series(series, index, &fine, &direction))
+		return false;
+	order = make_series(&fine, MTS_SERIES_UNSORTED);
+	made = mts_sort_order_open(table, order);
+	if (made && suffices(table, made))
+	{
+		run = cost_of_first_buckets(&fine, made);
+		made->series_direction = direction;
+		if (run <= rel->cheapest_total_path->total_cost &&
+			can_skip(series->root, rel, made))
+			add_skip_scan(series,
+						  lcons(list_make3_int(made->nsorted, made->nseries,
+											   direction),
+								list_copy_tail(order, 1)),
+						  fine.n, false, run);
+	}
+	return fine.nkeys == series->nkeys &&
+		   equal(fine.pathkeys, series->pathkeys);
+}
+
+/*
+ * Add the paths of skip scans in the indexes that the session knows.  Returns
+ * whether one finds a series after the other.
+ */
+static bool
+add_indexed(const Series *series)
+{
+	const MtsRelInfo *info = series->rel->fdw_private;
+	const MtsKnown *known =
+		mts_index_known(info->table, mts_plan_user(series->root, series->rel));
+	bool found = false;
+	bson_iter_t iter;
+	bson_t *indexes, index;
+
+	if (!known->indexes)
+		return false;
+	/* what is known can be forgotten meanwhile */
+	indexes = mts_document_new();
+	bson_concat(indexes, known->indexes);
+	bson_iter_init(&iter, indexes);
+	while (bson_iter_next(&iter))
+		found |= mts_document_view(&iter, &index) &&
+				 add_first_buckets(series, &index);
+	return found;
 }
 
 /*
@@ -312,7 +512,7 @@ add_first_rows(const Series *series)
 		!contain_volatile_functions(
 			(Node *) extract_actual_clauses(info->local, false)) &&
 		series->n * size <= get_hash_memory_limit())
-		add_skip_scan(series, order, false,
+		add_skip_scan(series, order, series->n, false,
 					  rel->cheapest_total_path->total_cost - STARTUP_COST -
 						  info->points * (cpu_tuple_cost -
 										  FIRST_ROW_COST * cpu_operator_cost));
@@ -326,7 +526,6 @@ add_paths(Series *series)
 	const MtsRelInfo *info = rel->fdw_private;
 	List *order;
 	bool is_sorted, has_index;
-	Cost buckets;
 
 	/* a skipped value may be the one by which the next series is found */
 	if (!mts_enable_order_by || series->nkeys == 0 ||
@@ -340,23 +539,18 @@ add_paths(Series *series)
 	/* the first bucket of a series may have no row that is wanted */
 	if (info->local != NIL)
 		return;
+	has_index = add_indexed(series);
 	order = make_series(series, MTS_SERIES_SORTED);
 	is_sorted = order != NIL;
 	if (!is_sorted)
 		order = make_series(series, MTS_SERIES_UNSORTED);
 	if (!order)
 		return;
-	buckets = series->n *
-			  (2 * BUCKET_COST + info->points_per_bucket * cpu_tuple_cost +
-			   rel->reltarget->cost.per_tuple);
-	has_index = add_first_buckets(series, order, buckets);
 	/* a round trip for each key finds a series, and one reads its buckets */
-	if (has_index ||
-		has_declared_keys(info->table,
-						  mts_sort_order_open(info->table, order)))
-		add_skip_scan(series, order, is_sorted,
-					  series->n * (series->nkeys + 1) * STARTUP_COST +
-						  buckets);
+	if (has_index)
+		add_skip_scan(series, order, series->n, is_sorted,
+					  series->n * (series->nkeys + 1) * TRIP_COST +
+						  cost_of_buckets(series));
 }
 
 /*
@@ -437,25 +631,6 @@ find_extreme(const Series *series, Var **time, bool *is_max)
 			return false;
 	}
 	return true;
-}
-
-/* The pathkeys of a time whose greatest or least value comes first */
-static List *
-make_time_pathkeys(PlannerInfo *root, Var *time, bool is_max)
-{
-	TypeCacheEntry *type =
-		lookup_type_cache(time->vartype, TYPECACHE_LT_OPR | TYPECACHE_GT_OPR |
-											 TYPECACHE_EQ_OPR);
-	SortGroupClause *clause = makeNode(SortGroupClause);
-	TargetEntry *entry =
-		makeTargetEntry((Expr *) copyObject(time), 1, NULL, false);
-
-	clause->tleSortGroupRef = entry->ressortgroupref = 1;
-	clause->eqop = type->eq_opr;
-	clause->sortop = is_max ? type->gt_opr : type->lt_opr;
-	mts_set_descending(clause, is_max);
-	return make_pathkeys_for_sortclauses(root, list_make1(clause),
-										 list_make1(entry));
 }
 
 /*
@@ -543,6 +718,6 @@ mts_series_add_group_paths(PlannerInfo *root, RelOptInfo *rel,
 	if (time)
 		series.pathkeys =
 			list_concat_copy(series.pathkeys,
-							 make_time_pathkeys(root, time, is_max));
+							 make_column_pathkeys(root, time, is_max));
 	add_paths(&series);
 }

@@ -224,16 +224,6 @@ count_found(MtsFirstBuckets *buckets, MtsCursor *cursor, int limit)
 		buckets->entries[i].is_unclear = true;
 }
 
-/* Project a key.  An index answers the query without the rest of the _id. */
-static bson_t *
-make_projection(const char *field)
-{
-	bool is_in_id =
-		strncmp(field, "_id", 3) == 0 && (field[3] == '\0' || field[3] == '.');
-
-	return mts_document_make(is_in_id ? "{%s: 1}" : "{%s: 1, _id: 0}", field);
-}
-
 /* Ask for other buckets that can hold a first row of an entry. */
 static void
 find_others(MtsFirstBuckets *buckets)
@@ -252,7 +242,7 @@ find_others(MtsFirstBuckets *buckets)
 	else
 		mts_template_push(all, "{$or: %a}", terms);
 	find.filter = mts_query_restrict(source->query->filter, all);
-	find.projection = make_projection(buckets->key->field);
+	find.projection = mts_query_project_field(buckets->key->field);
 	find.sort = mts_document_make("{%s: %d}", buckets->key->field,
 								  source->query->order->series_direction);
 	find.limit = MAX_OTHERS * buckets->n;

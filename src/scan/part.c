@@ -87,9 +87,26 @@ mts_part_choose(List *parts, const MtsQuery *query)
 }
 
 /*
+ * mts_part_last_time
+ *		Return the last time that a point of a bucket with this time can have.
+ */
+MtsTime
+mts_part_last_time(const MtsLayout *layout, MtsTime start)
+{
+	MtsTime end;
+
+	if (mts_span_is_zero(layout->reach))
+		return mts_bucket_last_time(layout, start);
+	/* the least time of a native bucket, and its last one, lie less than a
+	 * reach from its start */
+	end = mts_layout_reach(layout, (MtsRange){start, start}).to;
+	return mts_layout_reach(layout, (MtsRange){end, end}).to;
+}
+
+/*
  * mts_part_limit
- *		Find the limit of the times in unread collections: they have no points
- *		before it or, in descending order, after it.
+ *		Find the limit of the times in unread parts: they have no points before
+ *		it or, in descending order, after it.
  *
  * next is the part that is read next; NULL for none.
  *
@@ -106,6 +123,12 @@ mts_part_limit(const MtsQuery *query, const MtsPart *next, MtsTime *limit)
 	bool has_bound = layout->time_kind == MTS_TIME_POINT &&
 					 (backward ? layout->last : layout->first).is_set;
 
+	if (next && next->starts)
+	{
+		*limit = backward ? mts_part_last_time(layout, next->starts->to - 1)
+						  : next->starts->from;
+		return true;
+	}
 	if (!next || !query->table->rolling_name ||
 		(!has_bound && !layout->clock.to_local))
 		return false;
@@ -119,9 +142,9 @@ mts_part_limit(const MtsQuery *query, const MtsPart *next, MtsTime *limit)
 
 /* ---- Parts with more conditions ----------------------------------------- */
 
-/* Copy a part, with an array of terms in addition. */
-static MtsPart *
-restrict_part(const MtsPart *part, const bson_t *terms)
+/* mts_part_restrict: copy a part, with an array of terms in addition. */
+MtsPart *
+mts_part_restrict(const MtsPart *part, const bson_t *terms)
 {
 	MtsPart *result = palloc(sizeof(MtsPart));
 	bson_t *all = mts_document_new();
@@ -149,7 +172,7 @@ mts_part_of_series(List *parts, const bson_t *terms,
 
 	foreach (lc, parts)
 	{
-		result = lappend(result, restrict_part(lfirst(lc), terms));
+		result = lappend(result, mts_part_restrict(lfirst(lc), terms));
 		((MtsPart *) llast(result))->first =
 			lc == list_head(parts) ? first : NULL;
 	}
@@ -174,9 +197,10 @@ mts_part_unsorted_first(List *parts, const MtsQuery *query)
 	foreach (lc, parts)
 	{
 		MtsPart *first =
-			restrict_part(lfirst(lc), mts_query_sorted_terms(query, false));
+			mts_part_restrict(lfirst(lc),
+							  mts_query_sorted_terms(query, false));
 		MtsPart *other =
-			restrict_part(lfirst(lc), mts_query_sorted_terms(query, true));
+			mts_part_restrict(lfirst(lc), mts_query_sorted_terms(query, true));
 
 		first->limit = 0;
 		first->is_unsorted = true;

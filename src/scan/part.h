@@ -27,6 +27,8 @@ typedef struct MtsPart
 	const MtsFirstBucket *first; /* or NULL */
 	int limit;                   /* so many may suffice; 0 to read all */
 	bool is_unsorted; /* its documents come before those of sorted parts */
+	const MtsRange *starts; /* of its buckets, if it is a window of time; or
+							 * NULL */
 } MtsPart;
 
 extern List *mts_part_of_collections(const MtsCollections *collections);
@@ -35,6 +37,8 @@ extern bool mts_part_is_wanted(const MtsQuery *query,
 extern List *mts_part_choose(List *parts, const MtsQuery *query);
 extern bool mts_part_limit(const MtsQuery *query, const MtsPart *next,
 						   MtsTime *limit);
+extern MtsTime mts_part_last_time(const MtsLayout *layout, MtsTime start);
+extern MtsPart *mts_part_restrict(const MtsPart *part, const bson_t *terms);
 extern List *mts_part_of_series(List *parts, const bson_t *terms,
 								const MtsFirstBucket *first);
 extern List *mts_part_unsorted_first(List *parts, const MtsQuery *query);

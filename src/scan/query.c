@@ -227,6 +227,20 @@ mts_query_whole_projection(const MtsQuery *query)
 }
 
 /*
+ * mts_query_project_field
+ *		Make the projection of a field.  An index on it answers a query without
+ *		the rest of the _id.
+ */
+bson_t *
+mts_query_project_field(const char *field)
+{
+	bool is_in_id =
+		strncmp(field, "_id", 3) == 0 && (field[3] == '\0' || field[3] == '.');
+
+	return mts_document_make(is_in_id ? "{%s: 1}" : "{%s: 1, _id: 0}", field);
+}
+
+/*
  * mts_query_of_ids
  *		Make the query that reads the columns of another one, from whole
  *		buckets whose _ids are in an array.

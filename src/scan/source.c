@@ -20,6 +20,7 @@
 #include "driver/document.h"
 #include "driver/xact.h"
 #include "scan/part_reader.h"
+#include "scan/time_window.h"
 #include "table/index.h"
 #include "table/native.h"
 #include "table/statistics.h"
@@ -177,6 +178,7 @@ choose_parts(MtsBucketSource *source, const bson_t *terms,
 	if (query->unsorted_come_first)
 		source->parts = mts_part_unsorted_first(source->parts, query);
 	source->has_chosen = true;
+	source->is_divided = false;
 }
 
 /*
@@ -300,6 +302,18 @@ claim(MtsBucketSource *source)
 	return true;
 }
 
+/* Divide the parts of the query into windows of time, if that helps. */
+static void
+divide_parts(MtsBucketSource *source)
+{
+	MemoryContext old =
+		MemoryContextSwitchTo(GetMemoryChunkContext((void *) source->query));
+
+	source->is_divided = true;
+	source->parts = mts_time_window_divide(source, source->parts);
+	MemoryContextSwitchTo(old);
+}
+
 /* Begin the next part; false if there is none. */
 static bool
 begin_next_part(MtsBucketSource *source)
@@ -308,6 +322,8 @@ begin_next_part(MtsBucketSource *source)
 	MemoryContext old;
 
 	(void) mts_source_list_parts(source, false);
+	if (!source->is_divided)
+		divide_parts(source);
 	if (source->nbegun == list_length(source->claimed) && !claim(source))
 		return false;
 	part = list_nth(source->parts,

@@ -64,6 +64,7 @@ typedef struct MtsBucketSource
 	const MtsQuery *query; /* or NULL */
 	bool has_chosen;       /* they are known */
 	List *parts;           /* of MtsPart */
+	bool is_divided;       /* .. into windows of time, if that helps */
 	List *claimed;         /* their numbers, as far as this process has begun
 							* them */
 	int nbegun;            /* so many of these have been begun since the last

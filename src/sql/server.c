@@ -30,6 +30,7 @@
 #include "driver/cursor.h"
 #include "driver/document.h"
 #include "import/import.h"
+#include "table/known.h"
 #include "table/option.h"
 #include "table/table.h"
 
@@ -204,9 +205,12 @@ mongo_ts_command(PG_FUNCTION_ARGS)
 	bool may_write = !only_reads(command);
 
 	if (may_write)
+	{
 		PreventCommandIfReadOnly(
 			psprintf("MongoDB command \"%s\"",
 					 mts_document_text(name_of(command))));
+		mts_known_forget_indexes(server->serverid);
+	}
 	PG_RETURN_DATUM(jsonb_datum(
 		mts_command_run(mts_connection_get(server->serverid, GetUserId()),
 						database,

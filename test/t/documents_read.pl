@@ -24,13 +24,6 @@ my $version = query(q(SELECT mongo_ts_command('mongo', '{"buildInfo": 1}')->'ver
 # The questions whose documents still depend on the history, and a pattern of the
 # layouts, or of the schemas, where they do
 my %pending = (
-	'the newest ten points' => 'buckets|native|rows',
-	'the oldest ten points' => 'buckets|native|rows',
-	q(max(ts)) => 'buckets|native|rows',
-	q(min(ts), max(ts)) => 'buckets|native|rows',
-	'last seen by device' => 'buckets|native|rows',
-	'last seen by device of a site' => 'buckets_200|native_200|rows_200',
-	'the last point of each device of a site' => 'buckets_200|native_200|rows_200',
 	q(a device's day by to_char) => 'native',
 	q(a unit's day by its UUID) => 'identified',
 	'the day of two units by IN' => 'identified',
