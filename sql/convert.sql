@@ -141,7 +141,7 @@ SELECT * FROM as_type('int4', 'k') WHERE v !~ '^HV004 The field holds';
 SELECT * FROM as_type('numeric', 'k') WHERE v !~ '^HV004 The field holds';
 SELECT * FROM as_type('text', 'k') WHERE v !~ '^HV004 The field holds';
 SELECT * FROM as_type('bool', 'k') WHERE v !~ '^HV004 The field holds';
-SELECT * FROM as_type('uuid', 'k') WHERE v !~ '^HV004';
+SELECT * FROM as_type('uuid', 'k') WHERE v !~ '^HV004 The field holds';
 SELECT * FROM as_type('jsonb', 'k') WHERE name IN ('document', 'array', 'int32', 'text', 'null');
 SELECT * FROM as_type('text', 'k') WHERE name IN ('int32', 'date', 'ObjectId', 'document');
 SELECT * FROM as_type('int4', 'k') WHERE name IN ('text', 'true', 'decimal');

@@ -311,14 +311,15 @@ CREATE FOREIGN TABLE keys (
   f   float8,
   n   numeric,
   o   text    OPTIONS (bson_type 'objectId'),
+  u   uuid,
   m   int     OPTIONS (field 'meta.site'),
   dot int     OPTIONS (field 'x\.y')
 ) SERVER pushdown;
 CALL put('keys', '[
   {"_id": 1, "t": "a", "c": "a", "vc": "a", "b": true, "i": 1, "l": {"$numberLong": "1"}, "f": 1.5, "n": {"$numberDecimal": "1.5"},
-   "o": {"$oid": "52573e3d0000000000000001"}, "meta": {"site": 1}, "x.y": 1, "x": {"y": 2}},
+   "o": {"$oid": "52573e3d0000000000000001"}, "u": {"$binary": {"base64": "ABEiM0RVZneImaq7zN3ugA==", "subType": "04"}}, "meta": {"site": 1}, "x.y": 1, "x": {"y": 2}},
   {"_id": 2, "t": "B", "c": "B", "vc": "B", "b": false, "i": 2.0, "l": {"$numberLong": "9223372036854775807"}, "f": {"$numberDouble": "NaN"}, "n": {"$numberDouble": "NaN"},
-   "o": {"$oid": "52573e3d0000000000000002"}, "meta": {"site": 2}, "x": {"y": 1}},
+   "o": {"$oid": "52573e3d0000000000000002"}, "u": {"$binary": {"base64": "ABEiM0RVZneImaq7zN3ufw==", "subType": "04"}}, "meta": {"site": 2}, "x": {"y": 1}},
   {"_id": 3, "t": null, "c": null, "vc": null, "b": null, "i": null, "l": null, "f": null, "n": null, "o": null, "meta": null},
   {"_id": 4},
   {"_id": 5, "t": "ab", "c": "ab", "vc": "ab", "b": true, "i": 3, "l": {"$numberLong": "-5"}, "f": {"$numberDouble": "Infinity"}, "n": 2.5, "meta": {}},
@@ -344,7 +345,8 @@ INSERT INTO conditions (condition) VALUES
   ($$f > 'NaN'$$), ($$f >= 'NaN'$$), ($$f = 'Infinity'$$), ($$f > 'Infinity'$$), ($$f < 'Infinity'$$), ($$f >= '-Infinity'$$), ($$f > '-Infinity'$$), ($$f <= '-Infinity'$$),
   ($$f IN ('NaN', 1.5)$$), ($$f NOT IN ('NaN', 1.5)$$), ($$f = 0$$), ($$f = -0.0$$), ($$f = 1.5::float4$$), ($$NOT f > 1$$), ($$f BETWEEN 0 AND 'NaN'$$),
   ($$n = 1.5$$), ($$n <> 1.5$$), ($$n > 1$$), ($$n < 2$$), ($$n >= 3$$), ($$n = 'NaN'$$), ($$n > 'Infinity'$$), ($$n < 'NaN'$$), ($$n > 12345678901234567890$$), ($$n = 0.1$$), ($$n IN (1.5, 2.5)$$), ($$n IN (1, 2)$$), ($$NOT n > 1$$), ($$n >= 1$$),
-  ($$o = '52573e3d0000000000000001'$$), ($$o <> '52573e3d0000000000000001'$$), ($$o = 'nonsense'$$), ($$o <> 'nonsense'$$), ($$o = '52573E3D0000000000000001'$$), ($$o IS NULL$$), ($$o IN ('52573e3d0000000000000002', 'x')$$), ($$o < '52573e3d0000000000000002'$$),
+  ($$o = '52573e3d0000000000000001'$$), ($$o <> '52573e3d0000000000000001'$$), ($$o = 'nonsense'$$), ($$o <> 'nonsense'$$), ($$o = '52573E3D0000000000000001'$$), ($$o IS NULL$$), ($$o IN ('52573e3d0000000000000002', 'x')$$), ($$o COLLATE "en-x-icu" < '52573e3d0000000000000002'$$), ($$o COLLATE "C" < '52573e3d0000000000000002'$$), ($$o COLLATE "C" >= '52573E'$$), ($$o COLLATE "C" BETWEEN '5' AND '6'$$),
+  ($$u = '00112233-4455-6677-8899-aabbccddee80'$$), ($$u <> '00112233-4455-6677-8899-aabbccddee80'$$), ($$u < '00112233-4455-6677-8899-aabbccddee80'$$), ($$u IS NULL$$), ($$u IS NOT NULL$$), ($$u IN ('00112233-4455-6677-8899-aabbccddee7f', NULL)$$), ($$u NOT IN ('00112233-4455-6677-8899-aabbccddee7f')$$), ($$u::text > '0'$$),
   ($$m = 1$$), ($$m IS NULL$$), ($$m IS NOT NULL$$), ($$m <> 1$$), ($$dot = 1$$), ($$dot IS NULL$$), ($$dot = 2$$),
   ($$id = 4$$), ($$id > 4$$), ($$t = c$$), ($$i = m$$), ($$t || 'x' = 'ax'$$), ($$length(t) = 1$$), ($$t = 'a' OR b$$), ($$(t = 'a' AND i = 1) OR (t = 'B' AND i = 2)$$),
   ($$(t = 'a') IS TRUE$$), ($$(t = 'a') IS FALSE$$), ($$(t = 'a') IS NOT TRUE$$), ($$(t = 'a' OR i = 2) IS FALSE$$), ($$NOT (t = 'a' OR i = 2)$$), ($$NOT (t = 'a' AND i = 1)$$),

@@ -712,6 +712,8 @@ check_key(const MtsFromBson *converter, const MtsElement *element,
 		error,
 		element->type == BSON_TYPE_DOCUMENT || element->type == BSON_TYPE_ARRAY
 			? "To read a row for each point in the field, add a slot to the path, such as values.{second} or values[{second}]. To read it as a whole, declare the column as jsonb."
+		: element->type == BSON_TYPE_UTF8
+			? "If the documents have text, declare the column as text, or set its option \"bson_type\" to 'string'."
 			: "Change the column's type, or its option \"bson_type\", to the type that the documents have.",
 		"The field holds BSON type %s, but the column is a key of BSON type %s.",
 		mts_element_type_name(element->type), mts_type_key_name(type));

@@ -76,6 +76,7 @@ is_sortable_key(const MtsTable *table, int column, Oid collation,
 		case MTS_KEY_IS_NUMBER:
 			return mts_type_is_integer(attribute->typid);
 		case MTS_KEY_IS_STRING:
+		case MTS_KEY_IS_OID:
 			return mts_type_is_text(attribute->typid) &&
 				   mts_shippable_collation_fits(collation,
 												any_order
@@ -83,6 +84,8 @@ is_sortable_key(const MtsTable *table, int column, Oid collation,
 													: BTLessStrategyNumber);
 		case MTS_KEY_IS_BOOL:
 			return attribute->typid == BOOLOID;
+		case MTS_KEY_IS_UUID:
+			return attribute->typid == UUIDOID;
 		case MTS_KEY_IS_DATE:
 			return table->is_utc || attribute->typid == TIMESTAMPTZOID;
 		default:

@@ -25,6 +25,7 @@
 #include "utils/rangetypes.h"
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
+#include "utils/uuid.h"
 
 #include "compat.h"
 #include "convert/number.h"
@@ -36,6 +37,9 @@
 
 /* The bytes of a list of values, at most: the rest of the command has room */
 #define MAX_LIST (MTS_MAX_DOCUMENT - 64 * 1024)
+
+/* The digits of an ObjectId */
+#define OID_DIGITS 24
 
 /* Setting mongo_ts_fdw.enable_preaggregates */
 bool mts_enable_preaggregates = true;
@@ -73,9 +77,12 @@ make_field(const MtsTable *table, int column, const bson_t *ops)
 static void
 append_type(const MtsTable *table, int column, bson_t *ops)
 {
-	const char *type = mts_type_key_name(table->attributes[column].key_type);
+	MtsKeyType key_type = table->attributes[column].key_type;
+	const char *type = mts_type_key_name(key_type);
 
-	if (type)
+	if (key_type == MTS_KEY_IS_UUID)
+		mts_type_append_uuids(ops);
+	else if (type)
 		bson_append_utf8(ops, "$type", -1, type, -1);
 	else
 		bson_append_null(ops, "$ne", -1);
@@ -466,6 +473,64 @@ evaluate_fractions(const MtsTable *table, const MtsQual *qual, Datum *values,
 
 /* ---- Other keys ------------------------------------------------------- */
 
+/* The number of lower-case hexadecimal digits that a text begins with */
+static int
+count_digits(const char *text)
+{
+	return (int) strspn(text, "0123456789abcdef");
+}
+
+/*
+ * The digits of the least ObjectId whose text is not less than a text, by
+ * bytes; NULL if all are less.
+ */
+static char *
+least_digits(const char *text)
+{
+	int n = Min(count_digits(text), OID_DIGITS);
+	char *digits = psprintf("%.*s%0*d", n, text, OID_DIGITS, 0);
+	unsigned char next = text[n];
+	/* those that begin with these n digits */
+	bool all_are_less = n == OID_DIGITS ? next != '\0' : next > 'f';
+
+	digits[OID_DIGITS] = '\0';
+	if (!all_are_less)
+	{
+		if (next > '9')
+			digits[n] = 'a';
+		return digits;
+	}
+	while (n > 0 && digits[n - 1] == 'f')
+		digits[--n] = '0';
+	if (n == 0)
+		return NULL;
+	digits[n - 1] = digits[n - 1] == '9' ? 'a' : digits[n - 1] + 1;
+	return digits;
+}
+
+/* The filter that the text of an ObjectId is less than another, or greater */
+static MtsFilter *
+evaluate_oid_order(const MtsTable *table, const MtsQual *qual, Datum datum)
+{
+	const char *string = mts_document_utf8(TextDatumGetCString(datum));
+	const char *digits = least_digits(string);
+	int strategy = qual->strategy;
+	bson_t *ops = mts_document_new();
+	bson_oid_t oid;
+
+	if (!digits)
+		return is_greater(strategy)
+				   ? make_filter(MTS_FILTER_FALSE, 0)
+				   : evaluate_null(table, qual->column, false);
+	/* no ObjectId is equal to another text */
+	if (strcmp(digits, string) != 0)
+		strategy = is_less(strategy) ? BTLessStrategyNumber
+									 : BTGreaterEqualStrategyNumber;
+	bson_oid_init_from_string(&oid, digits);
+	bson_append_oid(ops, operators[strategy], -1, &oid);
+	return make_field(table, qual->column, ops);
+}
+
 /* A value as BSON; false if no stored value can be equal to it */
 static bool
 value_of(const MtsTable *table, const MtsQual *qual, Datum datum,
@@ -493,6 +558,12 @@ value_of(const MtsTable *table, const MtsQual *qual, Datum datum,
 			value->value_type = BSON_TYPE_BOOL;
 			value->value.v_bool = DatumGetBool(datum);
 			return true;
+		case UUIDOID:
+			value->value_type = BSON_TYPE_BINARY;
+			value->value.v_binary.subtype = BSON_SUBTYPE_UUID;
+			value->value.v_binary.data = DatumGetUUIDP(datum)->data;
+			value->value.v_binary.data_len = UUID_LEN;
+			return true;
 		default:
 			string = mts_document_utf8(TextDatumGetCString(datum));
 			if (table->attributes[qual->column].key_type != MTS_KEY_IS_OID)
@@ -503,8 +574,8 @@ value_of(const MtsTable *table, const MtsQual *qual, Datum datum,
 				return true;
 			}
 			/* the text of an ObjectId */
-			if (strlen(string) != 24 ||
-				strspn(string, "0123456789abcdef") != 24)
+			if (strlen(string) != OID_DIGITS ||
+				count_digits(string) != OID_DIGITS)
 				return false;
 			value->value_type = BSON_TYPE_OID;
 			bson_oid_init_from_string(&value->value.v_oid, string);
@@ -527,8 +598,10 @@ static MtsFilter *
 evaluate_field(const MtsTable *table, const MtsQual *qual,
 			   ExprContext *econtext)
 {
+	MtsKeyType type = table->attributes[qual->column].key_type;
 	bool is_ne = qual->strategy == ROWCOMPARE_NE;
 	bool is_array = qual->form == MTS_RIGHT_ARRAY;
+	bool is_order = is_less(qual->strategy) || is_greater(qual->strategy);
 	Datum *values;
 	bool has_null;
 	int n = evaluate_right(qual, econtext, &values, &has_null);
@@ -542,6 +615,8 @@ evaluate_field(const MtsTable *table, const MtsQual *qual,
 		return make_filter(MTS_FILTER_TRUE, 0); /* for a NULL key, too */
 	if (mts_type_is_fraction(qual->right_type))
 		return evaluate_fractions(table, qual, values, n);
+	if (type == MTS_KEY_IS_OID && is_order)
+		return evaluate_oid_order(table, qual, values[0]);
 	ops = mts_document_new();
 	list = mts_document_new();
 	for (int i = 0; i < n; i++)
@@ -559,7 +634,7 @@ evaluate_field(const MtsTable *table, const MtsQual *qual,
 		bson_append_array(ops, is_ne ? "$nin" : "$in", -1, list);
 	else if (listed > 0)
 		bson_append_value(ops, operators[qual->strategy], -1, &value);
-	if (is_ne)
+	if (is_ne || (type == MTS_KEY_IS_UUID && is_order))
 		append_type(table, qual->column, ops);
 	return make_field(table, qual->column, ops);
 }

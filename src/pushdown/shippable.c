@@ -307,12 +307,12 @@ key_qual(const MtsAttribute *attribute, int strategy, Oid right, Oid collation)
 				   (exact || strategy != ROWCOMPARE_NE);
 			break;
 		case MTS_KEY_IS_STRING:
+		case MTS_KEY_IS_OID:
 			fits =
 				is_text && mts_shippable_collation_fits(collation, strategy);
 			break;
-		case MTS_KEY_IS_OID:
-			fits = is_text && is_equality(strategy) &&
-				   mts_shippable_collation_fits(collation, strategy);
+		case MTS_KEY_IS_UUID:
+			fits = attribute->typid == UUIDOID && right == UUIDOID;
 			break;
 		case MTS_KEY_IS_BOOL:
 			fits = attribute->typid == BOOLOID && is_equality(strategy);

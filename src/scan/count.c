@@ -73,6 +73,10 @@ find_types(const MtsTable *table, int column, const MtsQual *qual)
 							   MTS_FORMAT_DATE
 					   ? mts_document_make("{0: 'date'}")
 					   : NULL;
+		case UUIDOID:
+			return attribute->key_type == MTS_KEY_IS_UUID
+					   ? mts_document_make("{0: %s}", key)
+					   : NULL;
 		case TEXTOID:
 		case VARCHAROID:
 			return attribute->typmod < 0 && key && qual &&
@@ -104,6 +108,8 @@ append_certain(const MtsTable *table, int column, const char *field,
 		mts_format_bounds(&table->layout.columns[column].format,
 						  &table->layout.clock,
 						  (MtsRange){MIN_TIMESTAMP, END_TIMESTAMP}, &limits);
+	if (table->attributes[column].key_type == MTS_KEY_IS_UUID)
+		mts_type_append_uuids(&limits);
 	for (bson_iter_init(&limit, &limits); bson_iter_next(&limit);)
 		mts_template_push(conditions, "{%s: ['$%s', %v]}",
 						  bson_iter_key(&limit), field,

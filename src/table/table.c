@@ -112,10 +112,11 @@ key_type(const MtsColumn *column, const MtsAttribute *attribute)
 		if (type == BSON_TYPE_DATE_TIME &&
 			column->format.kind != MTS_FORMAT_DATE)
 			return MTS_KEY_IS_TIME;
-		if (type == BSON_TYPE_UTF8 && !is_text)
+		if ((type == BSON_TYPE_UTF8 && !is_text) ||
+			(type == BSON_TYPE_BINARY && typid != UUIDOID))
 			return MTS_KEY_ANY;
 	}
-	for (MtsKeyType key = MTS_KEY_IS_NUMBER; key <= MTS_KEY_IS_OID; key++)
+	for (MtsKeyType key = MTS_KEY_IS_NUMBER; key <= MTS_KEY_IS_UUID; key++)
 		if (mts_type_key_holds(key, type))
 			return key;
 	return MTS_KEY_ANY;

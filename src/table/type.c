@@ -12,6 +12,7 @@
 #include "catalog/pg_type.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
+#include "utils/uuid.h"
 
 #define BIT(type) (UINT32_C(1) << (type))
 
@@ -133,6 +134,7 @@ static const struct
 	[MTS_KEY_IS_DATE] = {"date", BIT(BSON_TYPE_DATE_TIME)},
 	[MTS_KEY_IS_BOOL] = {"bool", BIT(BSON_TYPE_BOOL)},
 	[MTS_KEY_IS_OID] = {"objectId", BIT(BSON_TYPE_OID)},
+	[MTS_KEY_IS_UUID] = {"binData", BIT(BSON_TYPE_BINARY)},
 	[MTS_KEY_IS_TIME] = {NULL, ~0},
 };
 
@@ -152,6 +154,27 @@ mts_type_key_holds(MtsKeyType type, uint8_t bson_type)
 	/* MinKey and MaxKey, 255 and 127, have no bit */
 	return key_types[type].types == ~UINT32_C(0) ||
 		   (bson_type < 32 && (key_types[type].types & BIT(bson_type)));
+}
+
+/*
+ * mts_type_append_uuids
+ *		Append the bounds of all UUIDs to operators that have no bounds.
+ *
+ * MongoDB sorts binary values by length, then by subtype.  So the values
+ * between the bounds are those of subtype 4, which $type cannot tell.
+ */
+void
+mts_type_append_uuids(bson_t *ops)
+{
+	uint8_t bytes[UUID_LEN] = {0};
+
+	if (!bson_has_field(ops, "$gte") && !bson_has_field(ops, "$gt"))
+		bson_append_binary(ops, "$gte", -1, BSON_SUBTYPE_UUID, bytes,
+						   UUID_LEN);
+	memset(bytes, 0xff, UUID_LEN);
+	if (!bson_has_field(ops, "$lte") && !bson_has_field(ops, "$lt"))
+		bson_append_binary(ops, "$lte", -1, BSON_SUBTYPE_UUID, bytes,
+						   UUID_LEN);
 }
 
 /*

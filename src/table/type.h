@@ -21,7 +21,8 @@ typedef enum MtsKeyType
 	MTS_KEY_IS_DATE,
 	MTS_KEY_IS_BOOL,
 	MTS_KEY_IS_OID,
-	MTS_KEY_IS_TIME /* a time in a format other than date */
+	MTS_KEY_IS_UUID, /* binary of subtype 4, which is checked when read */
+	MTS_KEY_IS_TIME  /* a time in a format other than date */
 } MtsKeyType;
 
 extern bool mts_type_is_time(Oid typid);
@@ -36,5 +37,6 @@ extern const char *mts_type_key_name(MtsKeyType type);
 extern bool mts_type_has_extremes(Oid typid, MtsKeyType type);
 extern bool mts_type_has_identical_equals(Oid typid, Oid collation);
 extern bool mts_type_key_holds(MtsKeyType type, uint8_t bson_type);
+extern void mts_type_append_uuids(bson_t *ops);
 
 #endif /* MTS_TYPE_H */

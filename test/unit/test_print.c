@@ -139,6 +139,15 @@ test_others(bson_t *doc)
 		doc, "{v: BinData(0, \"YWJj\")}",
 		"{\"v\": { \"$binary\" : { \"base64\" : \"YWJj\", \"subType\" : \"00\" } }}",
 		"binData");
+	bson_append_binary(doc, "v", -1, BSON_SUBTYPE_UUID,
+					   (const uint8_t *) "0123456789abcdef", 16);
+	bson_append_binary(doc, "w", -1, BSON_SUBTYPE_UUID,
+					   (const uint8_t *) "abc", 3);
+	is_printed(
+		doc,
+		"{v: UUID(\"30313233-3435-3637-3839-616263646566\"), w: BinData(4, \"YWJj\")}",
+		"{\"v\": { \"$binary\" : { \"base64\" : \"MDEyMzQ1Njc4OWFiY2RlZg==\", \"subType\" : \"04\" } }, \"w\": { \"$binary\" : { \"base64\" : \"YWJj\", \"subType\" : \"04\" } }}",
+		"UUID");
 	bson_append_undefined(doc, "v", -1);
 	is_printed(doc, "{v: undefined}", "{\"v\": { \"$undefined\" : true }}",
 			   "undefined");

@@ -16,6 +16,8 @@
 
 #include "core/bson/element.h"
 
+#define UUID_BYTES 16
+
 static void
 put(const MtsSink *sink, const char *text)
 {
@@ -147,6 +149,17 @@ extended_json(const bson_iter_t *iter)
 	return json;
 }
 
+/* Write UUID("hexadecimal digits"). */
+static void
+put_uuid(const uint8_t *bytes, const MtsSink *sink)
+{
+	put(sink, "UUID(\"");
+	for (int i = 0; i < UUID_BYTES; i++)
+		putf(sink, i >= 4 && i <= 10 && i % 2 == 0 ? "-%02x" : "%02x",
+			 bytes[i]);
+	put(sink, "\")");
+}
+
 /* Write BinData(subtype, "base64"), with the base64 of the extended JSON. */
 static void
 put_binary(const bson_iter_t *iter, char *json, const MtsSink *sink)
@@ -161,6 +174,11 @@ put_binary(const bson_iter_t *iter, char *json, const MtsSink *sink)
 	if (!end)
 		return;
 	bson_iter_binary(iter, &subtype, &len, &bytes);
+	if (subtype == BSON_SUBTYPE_UUID && len == UUID_BYTES)
+	{
+		put_uuid(bytes, sink);
+		return;
+	}
 	putf(sink, "BinData(%d, \"", (int) subtype);
 	sink->write(sink->arg, text + strlen(mark), end - text - strlen(mark));
 	put(sink, "\")");

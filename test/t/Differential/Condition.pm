@@ -228,7 +228,7 @@ sub function_condition
 
 sub text_condition
 {
-	my ($q, $left) = @_;
+	my ($q, $left, $pool) = @_;
 	my @patterns = ('mem%', 'memory_u%', 'memory\_f%', 'é%', '%', '_%', 'A b',
 		'A b\_c', 'memory%ed', '', 'z%', 'memory_used%%', '\é%');
 
@@ -236,7 +236,7 @@ sub text_condition
 	return "$left NOT LIKE '" . pick(@patterns) . q(') if chance(0.2);
 	return $left . ' COLLATE ' . pick('"C"', '"C"', '"und-x-icu"') . ' '
 	  . pick(@comparisons) . ' '
-	  . sql_text(pick('A', 'a', 'memory_m', 'é', ''));
+	  . pick(map({ sql_text($_) } 'A', 'a', 'memory_m', 'é', ''), @$pool);
 }
 
 # A condition on one column
@@ -260,7 +260,7 @@ sub column_condition
 	return pick($left, "$left IS TRUE", "$left IS FALSE",
 		"$left IS NOT TRUE", "$left = true", "$left <> false", "NOT $left")
 	  if $type eq 'bool' && chance(0.7);
-	return text_condition($q, $left)
+	return text_condition($q, $left, $pool)
 	  if $peer eq 'text' && chance(0.4);
 	return list_condition($q, $column, $left) if chance(0.15);
 	return time_range($q, $left, $peer) if $is_time && chance(0.5);

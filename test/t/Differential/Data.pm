@@ -11,12 +11,13 @@ use warnings;
 
 use Exporter qw(import);
 use List::Util qw(shuffle uniqnum);
+use MIME::Base64 qw(encode_base64);
 use POSIX qw(floor mktime strftime tzset);
 
 our @EXPORT = qw(SECOND MINUTE HOUR DAY in_zone local_midnight local_fields
   months starts chance pick between some_slots put encode iso json_text
-  json_number json_date sql_text sql_number sql_timestamptz sql_timestamp
-  sql_date reading types);
+  json_number json_date json_uuid sql_text sql_number sql_timestamptz
+  sql_timestamp sql_date reading types uuid_texts oid_texts);
 
 use constant SECOND => 1_000_000;
 use constant MINUTE => 60_000_000;
@@ -162,12 +163,39 @@ sub json_date
 	return sprintf('{"$date": {"$numberLong": "%d"}}', $t / 1000);
 }
 
+sub json_uuid
+{
+	my ($uuid) = @_;
+	return 'null' unless defined $uuid;
+	my $bytes = encode_base64(pack('H*', $uuid =~ s/-//gr), '');
+	return "{\"\$binary\": {\"base64\": \"$bytes\", \"subType\": \"04\"}}";
+}
+
 # A measured value: multiples of 1/4, exact in every type; at times undef, for
 # null
 sub reading { return chance(0.1) ? undef : between(-40, 400) / 4 }
 
 # The series of a layout; undef is the one without a type
 sub types { return ('memory_used', 'memory_free', 'é', 'A b_c', '', undef) }
+
+# Identifiers of series: with bytes around 0x80, and the least and the greatest
+sub uuid_texts
+{
+	return ('00112233-4455-6677-8899-aabbccddee7f',
+		'00112233-4455-6677-8899-aabbccddee80',
+		'80112233-4455-6677-8899-aabbccddeeff',
+		'00000000-0000-0000-0000-000000000000',
+		'ffffffff-ffff-ffff-ffff-ffffffffffff');
+}
+
+# Texts of ObjectIds: neighbours by carry, and the least and the greatest
+sub oid_texts
+{
+	return ('5a934e000102030405000000', '5a934e000102030405000001',
+		'5a934effffffffffffffffff', '5a934f000000000000000000',
+		'9fffffffffffffffffffffff', 'a00000000000000000000000',
+		'000000000000000000000000', 'ffffffffffffffffffffffff');
+}
 
 # ---- Documents ------------------------------------------------------------
 

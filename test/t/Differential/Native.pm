@@ -204,11 +204,16 @@ sub native_seconds
 # Subfields of the metaField, and values of any type
 sub native_minutes
 {
+	my @uuids = uuid_texts();
 	my @series = (
-		{ meta => { site => '"a"', sensor => '1', at => { x => '5' } },
-			sql => { site => q('a'), sensor => 1, x => 5 } },
-		{ meta => { site => '"a"', sensor => '{"$numberLong": "2"}', at => {} },
-			sql => { site => q('a'), sensor => 2 } },
+		{ meta => { site => '"a"', sensor => '1', at => { x => '5' },
+				dev => json_uuid($uuids[0]) },
+			sql => { site => q('a'), sensor => 1, x => 5,
+				dev => sql_text($uuids[0]) } },
+		{ meta => { site => '"a"', sensor => '{"$numberLong": "2"}', at => {},
+				dev => json_uuid($uuids[1]) },
+			sql => { site => q('a'), sensor => 2,
+				dev => sql_text($uuids[1]) } },
 		{ meta => { site => '"é"', sensor => 'null', at => 'null' },
 			sql => { site => q('é') } },
 		{ meta => { site => '""', at => { x => 'null', y => '1' } },
@@ -217,7 +222,7 @@ sub native_minutes
 		{ meta => {} }, { meta => 'null' }, {});
 	foreach my $series (@series)
 	{
-		$series->{sql}{$_} //= 'NULL' foreach qw(site sensor x);
+		$series->{sql}{$_} //= 'NULL' foreach qw(site sensor x dev);
 	}
 	return native('native_minutes',
 		'"metaField": "meta", "granularity": "minutes"',
@@ -232,6 +237,8 @@ sub native_minutes
 			[ 'sensor', 'int4', "field 'meta.sensor'", [ -3 .. 3 ], '',
 				'sensor' ],
 			[ 'kx', 'int8', "field 'meta.at.x'", [ 4 .. 6 ], '', 'x' ],
+			[ 'ku', 'uuid', "field 'meta.dev'",
+				[ map { sql_text($_) } @uuids ], '', 'dev' ],
 			[ 'kj', 'jsonb', "field 'j', role 'attribute'", pool(@anything), '', 'j' ],
 			[ 'mixed', 'text', "field 'm', role 'attribute'", pool(@mixed), '', 'm' ],
 			[ 'value', 'numeric', "field 'd'", pool(@decimals), '', 'd' ] ]);

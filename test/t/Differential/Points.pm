@@ -446,8 +446,13 @@ my @epochs = map { [ sql_timestamptz($_), $_ / 1000 . '' ] } -DAY(), 0,
   1_381_446_419_123_000;
 my @dates = map { [ sql_date($_), json_date($_) ] } -DAY(), 0,
   1_456_704_000_000_000;
-my @oids = map { [ sql_text($_), "{\"\$oid\": \"$_\"}" ] }
-  '5a934e000102030405000000', '5a934e000102030405000001';
+my @oids = map { [ sql_text($_), "{\"\$oid\": \"$_\"}" ] } oid_texts();
+my @uuids = map { [ sql_text($_), json_uuid($_) ] } uuid_texts();
+
+# Texts that are compared with those of ObjectIds
+my @oid_pool = map { sql_text($_) } oid_texts(), '', '5a934e', '5A934E000102030405000000',
+  '5a934e00010203040500000', '5a934e0001020304050000000', '5a934eg', '5a934e:',
+  '5a934e/', '5a934ez', '5a934effffffffffffffffffz', '9fz', 'a', 'fz', 'é';
 
 # Each has a name, type, options, and pairs of a value in SQL and its stored
 # forms
@@ -463,6 +468,7 @@ my @keys = (
 	[ 'ke', 'timestamptz', "role 'key', format 'epoch_ms'", @epochs ],
 	[ 'kd', 'date', "role 'key'", @dates ],
 	[ 'ko', 'text', "bson_type 'objectId'", @oids ],
+	[ 'ku', 'uuid', '', @uuids ],
 	[ 'kx', 'text', "role 'attribute'",
 		map { [ sql_text($_), json_text($_) ] } grep { defined } types() ]);
 
@@ -475,7 +481,8 @@ sub keys_of_all_types
 		my ($name, $type, $options, @values) = @$_;
 		@values = map { [ sql_timestamp_of($_->[0]) ] } @times
 		  if $type eq 'timestamp';
-		[ $name, $type, $options, [ map { $_->[0] } @values ] ]
+		[ $name, $type, $options,
+			$name eq 'ko' ? \@oid_pool : [ map { $_->[0] } @values ] ]
 	} @keys;
 	my $field = $is_flat ? 'v' : 'v.{second}';
 	my $layout = new_layout(
@@ -518,6 +525,51 @@ sub keys_of_all_types
 	return $layout;
 }
 
+# Series that are UUIDs
+sub device_uuids
+{
+	return fill_slots(
+		new_layout(device_uuids => [ 'timestamptz', "field 'm'" ],
+			columns => [ [ 'device', 'uuid', '', [ map { $_->[0] } @uuids ] ],
+				[ 'value', 'float8', "field 'v.{second}'", \@value_pool ] ]),
+		span => MINUTE, step => SECOND, types => [ uuid_texts(), undef ],
+		head => sub {
+			my ($start, $uuid) = @_;
+			my %document = (m => json_date($start));
+
+			$document{device} = json_uuid($uuid)
+			  if defined $uuid || chance(0.5);
+			return \%document; },
+		path => sub { ('v', $_[0]) });
+}
+
+# Documents that are found by the text of their ObjectId, which grows with the
+# time
+sub object_ids
+{
+	my $layout = new_layout(object_ids => [ 'timestamptz', "field 'at'" ],
+		columns => [
+			[ 'id', 'text', "field '_id', bson_type 'objectId'", \@oid_pool,
+				'COLLATE "C"' ],
+			[ 'value', 'float8', '', \@value_pool ] ]);
+	my @ids = oid_texts();
+
+	$layout->{is_flat} = 1;
+	$layout->{tested} = $layout->{columns}[1];
+	foreach my $start (grep { $_ >= 0 } starts(MINUTE, 25))
+	{
+		my $value = reading();
+		my $id = shift @ids // sprintf('%08x%s', $start / SECOND,
+			pick('ffffffffffffffff', '8000000000000000', '00000000deadbeef'));
+
+		push @{ $layout->{docs} }, { _id => "{\"\$oid\": \"$id\"}",
+			at => json_date($start), value => json_number($value) };
+		push @oid_pool, sql_text($id) if chance(0.03);
+		add_row($layout, $start, sql_text($id), sql_number($value));
+	}
+	return $layout;
+}
+
 # Convert the SQL of a timestamptz to that of a timestamp in UTC.
 sub sql_timestamp_of
 {
@@ -533,7 +585,8 @@ sub point_layouts
 		flat_layouts(), size_based(), time_keyed(), computed(), arrays(), tuples(),
 		tuple_rows(), offsets(), positional(), berlin_days('berlin_days', 'timestamptz'),
 		berlin_days('berlin_timestamp', 'timestamp'), berlin_months(),
-		keys_of_all_types('keys'), keys_of_all_types('row_keys', 1));
+		keys_of_all_types('keys'), keys_of_all_types('row_keys', 1),
+		device_uuids(), object_ids());
 }
 
 1;
