@@ -54,7 +54,7 @@ mts_index_cost_learn(PlannerInfo *root, RelOptInfo *rel)
 	bson_concat(info->indexes, known->indexes);
 }
 
-/* ---- Uses of fields ------------------------------------------------------ */
+/* ---- Uses of fields ----------------------------------------------------- */
 
 static MtsFieldUse
 use_of_comparison(PlannerInfo *root, const MtsQual *qual)

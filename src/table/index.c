@@ -545,7 +545,7 @@ mts_index_list(MtsConnection *connection, const char *database,
 	return result;
 }
 
-/* ---- Indexes that the session knows --------------------------------------- */
+/* ---- Indexes that the session knows ------------------------------------- */
 
 /*
  * Append the indexes of a reply, {name: fields, ..}.  Those that lack

@@ -25,13 +25,6 @@ my $version = query(q(SELECT mongo_ts_command('mongo', '{"buildInfo": 1}')->'ver
 # layouts, or of the schemas, where they do
 my %pending = (
 	q(a device's day by to_char) => 'native',
-	q(a unit's day by its UUID) => 'identified',
-	'the day of two units by IN' => 'identified',
-	'the day of two units by a join' => 'identified',
-	'last seen by unit' => 'identified',
-	'the last point of each unit' => 'identified',
-	'a page of ten ObjectIds' => 'identified',
-	'the ten greatest ObjectIds' => 'identified',
 );
 my @solved;
 

@@ -19,7 +19,7 @@
 
 #include "core/bson/element.h"
 
-/* The different values of a field of which nothing is known */
+/* The different values of a field without statistics */
 #define DEFAULT_DISTINCT 200.0
 
 /* The values of several fields depend on each other: together, they are not
@@ -34,7 +34,7 @@ at_most(double value, double limit)
 	return value < limit ? value : limit;
 }
 
-/* ---- Bounds of fields ---------------------------------------------------- */
+/* ---- Bounds of fields --------------------------------------------------- */
 
 /* Find the bounds of {operator: value, ..}, or of a value. */
 static MtsFieldUse
@@ -81,7 +81,7 @@ mts_index_use_both(MtsFieldUse a, MtsFieldUse b)
 	return a;
 }
 
-/* mts_index_use_either: join the bounds of two conditions of which one holds. */
+/* mts_index_use_either: join the bounds of two conditions if either holds. */
 MtsFieldUse
 mts_index_use_either(MtsFieldUse a, MtsFieldUse b)
 {
@@ -152,7 +152,7 @@ mts_index_use_bounds(const bson_t *filter, const char *field)
 										: (MtsFieldUse){.nvalues = 0};
 }
 
-/* ---- Uses of indexes ----------------------------------------------------- */
+/* ---- Uses of indexes ---------------------------------------------------- */
 
 /*
  * mts_index_use_find
