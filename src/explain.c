@@ -167,14 +167,16 @@ find_of(const MtsQuery *query, bool fixes_keys)
 
 /* Write a command of a table as the shell does. */
 static char *
-find_text(const MtsTable *table, const char *collection, const MtsFind *find)
+find_text(const MtsTable *table, const char *collection, MtsFind *find)
 {
-	const bson_t *stages = mts_cursor_stages(find);
+	const bson_t *stages;
 	const char *option = mts_native_is_raw(table) ? ", {rawData: true}" : "";
 	bson_iter_t iter;
 	bson_t stage;
 	StringInfoData text;
 
+	find->filter = mts_query_sent_filter(table, find->filter);
+	stages = mts_cursor_stages(find);
 	initStringInfo(&text);
 	appendStringInfo(&text, "%s.%s", mts_explain_collection(collection),
 					 stages ? "aggregate([" : "find(");

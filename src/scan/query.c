@@ -279,6 +279,23 @@ mts_query_restrict(const bson_t *filter, const bson_t *terms)
 }
 
 /*
+ * mts_query_sent_filter
+ *		Return the filter that is sent for one.
+ *
+ * The times of a bucket of a time-series collection have two bounds, so the
+ * members of an $or of ranges are distributed.
+ */
+const bson_t *
+mts_query_sent_filter(const MtsTable *table, const bson_t *filter)
+{
+	bson_t *distributed = mts_document_new();
+
+	return table->native && mts_filter_distribute(filter, distributed)
+			   ? distributed
+			   : filter;
+}
+
+/*
  * mts_query_sorted_terms
  *		Make the terms of the documents that MongoDB sorts, or of those that
  *		come before them, where there are some.

@@ -76,6 +76,8 @@ extern MtsQuery *mts_query_of_ids(const MtsQuery *query, const bson_t *ids);
 extern bson_t *mts_query_whole_projection(const MtsQuery *query);
 extern bson_t *mts_query_project_field(const char *field);
 extern bson_t *mts_query_restrict(const bson_t *filter, const bson_t *terms);
+extern const bson_t *mts_query_sent_filter(const MtsTable *table,
+										   const bson_t *filter);
 extern bson_t *mts_query_sorted_terms(const MtsQuery *query, bool are_sorted);
 extern bool mts_query_fixes_keys(const MtsTable *table, const bson_t *filter);
 

@@ -470,6 +470,8 @@ mts_source_find(const MtsQuery *query)
 static void
 complete_find(const MtsBucketSource *source, MtsFind *find)
 {
+	if (find->filter)
+		find->filter = mts_query_sent_filter(source->table, find->filter);
 	find->round_trips = &source->counters->round_trips;
 	find->snapshot = source->snapshot;
 	find->in_xact = source->in_xact;

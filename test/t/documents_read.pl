@@ -21,13 +21,6 @@ plan skip_all => 'FerretDB has no profiler'
   if query(q(SELECT mongo_ts_command('mongo', '{"buildInfo": 1}')::jsonb ? 'ferretdb')) eq 't';
 my $version = query(q(SELECT mongo_ts_command('mongo', '{"buildInfo": 1}')->'versionArray'->0));
 
-# The questions whose documents still depend on the history, and a pattern of the
-# layouts, or of the schemas, where they do
-my %pending = (
-	q(a device's day by to_char) => 'native',
-);
-my @solved;
-
 # Ask a question in a schema, and return its rows in an order of their own.
 sub ask
 {
@@ -55,15 +48,11 @@ foreach my $layout (grep { $version >= 6 || $_ ne 'native' } layouts())
 			my $n = query(documents_examined($server, "question $number"));
 
 			is($rows[0], $rows[1], "$server: $name: the rows");
-			my $is_pending = exists $pending{$name} && $server =~ m/^(?:$pending{$name})(?:_|$)/;
-			local our $TODO = $is_pending ? 'the documents depend on the history' : undef;
 			ok($n <= $most, "$server: $name: $n documents, at most $most");
-			push @solved, "$server: $name" if $is_pending && $n <= $most;
 		}
 		session_end($session);
 		query(qq(SELECT mongo_ts_command('$server', '{"profile": 0}'); SELECT mongo_ts_command('$server', '{"dropDatabase": 1}')));
 	}
 }
-diag "remove from the list \"pending\": $_" foreach @solved;
 $node->stop;
 done_testing();

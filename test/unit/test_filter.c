@@ -255,6 +255,39 @@ test_merging(void)
 	bson_destroy(own);
 }
 
+/* The members of an $or get the conditions beside it. */
+static void
+test_distribute(void)
+{
+	static const struct
+	{
+		const char *filter;
+		const char *expected; /* NULL if it stays as it is */
+	} cases[] = {
+		{"{\"a\": 1, \"$or\": [{\"b\": 2, \"c\": 3}, {\"a\": 4}]}",
+		 "{ \"$or\" : [ { \"a\" : 1, \"b\" : 2, \"c\" : 3 }, { \"a\" : 1, \"$and\" : [ { \"a\" : 4 } ] } ] }"},
+		{"{\"$or\": [{\"b\": 2}]}", NULL},
+		{"{\"a\": 1, \"$and\": [{\"$or\": [{\"b\": 2}]}]}", NULL},
+		{"{}", NULL}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		bson_t *filter = bson_new_from_json((const uint8_t *) cases[i].filter,
+											-1, NULL);
+		bson_t result = BSON_INITIALIZER;
+		bool is_new = mts_filter_distribute(filter, &result);
+		char *json = bson_as_relaxed_extended_json(&result, NULL);
+
+		if (!ok(is_new == (cases[i].expected != NULL) &&
+					(!is_new || strcmp(json, cases[i].expected) == 0),
+				"an $or with the conditions beside it"))
+			diag(json);
+		bson_free(json);
+		bson_destroy(&result);
+		bson_destroy(filter);
+	}
+}
+
 #include "bounds.h"
 #include "query_tree.h"
 
@@ -272,6 +305,7 @@ main(void)
 	test_tight();
 	test_shape();
 	test_merging();
+	test_distribute();
 	test_trees();
 	test_bounds();
 	test_shape_of_bounds();

@@ -21,6 +21,9 @@
 /* The most texts of times that a filter enumerates */
 #define MAX_TEXTS 1000
 
+/* The most bytes of a filter that is distributed over the members of an $or */
+#define MAX_DISTRIBUTED (64 * 1024)
+
 /* The times that the seconds of an ObjectId can tell from each other */
 #define ID_PERIOD ((INT64_C(1) << 32) * MTS_SECOND)
 
@@ -168,6 +171,46 @@ mts_filter_join(const bson_t *terms, bson_t *doc)
 	if (!bson_empty(&rest))
 		bson_append_array(doc, "$and", -1, &rest);
 	bson_destroy(&rest);
+}
+
+/*
+ * mts_filter_distribute
+ *		Rewrite {a: 1, $or: [{b: 2, c: 3}, ..]} as {$or: [{a: 1, b: 2, c: 3},
+ *		..]}; false if there is no such $or, or the result would be large.
+ *
+ * MongoDB plans each member of an $or at the root by itself.  Below other
+ * conditions, it finds bounds of an index for members of one condition only.
+ * doc is initialized and empty.
+ */
+bool
+mts_filter_distribute(const bson_t *filter, bson_t *doc)
+{
+	bson_t others = BSON_INITIALIZER, members = BSON_INITIALIZER;
+	bson_iter_t or, member;
+	bool result = false;
+
+	bson_copy_to_excluding_noinit(filter, &others, "$or", NULL);
+	if (!bson_empty(&others) && bson_iter_init_find(&or, filter, "$or") &&
+		bson_iter_recurse(&or, &member))
+	{
+		while (bson_iter_next(&member) && members.len < MAX_DISTRIBUTED)
+		{
+			bson_t terms = BSON_INITIALIZER, joined = BSON_INITIALIZER;
+
+			mts_template_push(&terms, "%o", &others);
+			mts_template_push(&terms, "%v", bson_iter_value(&member));
+			mts_filter_join(&terms, &joined);
+			mts_template_push(&members, "%o", &joined);
+			bson_destroy(&terms);
+			bson_destroy(&joined);
+		}
+		result = members.len < MAX_DISTRIBUTED;
+	}
+	if (result)
+		bson_append_array(doc, "$or", -1, &members);
+	bson_destroy(&others);
+	bson_destroy(&members);
+	return result;
 }
 
 /*

@@ -47,5 +47,6 @@ extern void mts_filter_add_not(bson_t *terms, const char *field,
 extern void mts_filter_bounds(const MtsLayout *layout, const MtsColumn *column,
 							  const char *type, bson_t *filter);
 extern void mts_filter_join(const bson_t *terms, bson_t *doc);
+extern bool mts_filter_distribute(const bson_t *filter, bson_t *doc);
 
 #endif /* MTS_FILTER_H */
