@@ -20,12 +20,11 @@
  * of digits of years varies, and years before the year 1 look like later ones.
  * A text tells which years can have it.
  *
- * A time whose value PostgreSQL cannot compute counts as beyond all values.
- * So no error is raised for a point, and none for times that no point has.
+ * A time whose value PostgreSQL cannot compute counts as beyond all values,
+ * even infinite ones.  So no error is raised for a point, and none for times
+ * that no point has.
  */
 #include "pushdown/inverse.h"
-
-#include <math.h>
 
 #include "access/nbtree.h"
 #include "catalog/pg_collation.h"
@@ -355,29 +354,6 @@ bisect(const MtsInverse *inverse, const Zone *zone, MtsTime at, MtsTime from,
 	return from;
 }
 
-/* Tell whether all times are on one side of a value. */
-static bool
-is_infinite(Oid typid, Datum value)
-{
-	switch (typid)
-	{
-		case DATEOID:
-			return DATE_NOT_FINITE(DatumGetDateADT(value));
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-			return TIMESTAMP_NOT_FINITE(DatumGetTimestamp(value));
-		case FLOAT4OID:
-			return !isfinite(DatumGetFloat4(value));
-		case FLOAT8OID:
-			return !isfinite(DatumGetFloat8(value));
-		case NUMERICOID:
-			return numeric_is_nan(DatumGetNumeric(value)) ||
-				   numeric_is_inf(DatumGetNumeric(value));
-		default:
-			return false;
-	}
-}
-
 /* ---- Clock changes ------------------------------------------------------ */
 
 static void
@@ -602,12 +578,8 @@ find_below(MtsInverse *inverse, const MtsRanges *within, Datum value,
 
 	level->value = value;
 	level->includes_equal = includes_equal;
-	if (!is_infinite(inverse->right, value))
-		for (int i = 0; i < within->n; i++)
-			add_below(inverse, within->items[i].from, within->items[i].to,
-					  &below);
-	else if (is_below(inverse, 0))
-		return *within;
+	for (int i = 0; i < within->n; i++)
+		add_below(inverse, within->items[i].from, within->items[i].to, &below);
 	return below;
 }
 
