@@ -16,18 +16,15 @@
  * change is found where the zone sees it, in the value of a subexpression, by
  * bisection as well.
  *
- * Texts of to_char are ordered like times only where their years have one
- * number of digits.  Before the year 1 they are ordered so in each year alone.
- * A text tells which of these years can have it.
+ * Texts of to_char are ordered like times in each year alone, since the number
+ * of digits of years varies, and years before the year 1 look like later ones.
+ * A text tells which years can have it.
  *
- * The first bisection begins in the year 2000 and goes as far as the value
- * requires.  A time whose value PostgreSQL cannot compute counts as beyond all
- * values.  So no error is raised for a point, and none for times that no point
- * has.
+ * A time whose value PostgreSQL cannot compute counts as beyond all values,
+ * even infinite ones.  So no error is raised for a point, and none for times
+ * that no point has.
  */
 #include "pushdown/inverse.h"
-
-#include <math.h>
 
 #include "access/nbtree.h"
 #include "catalog/pg_collation.h"
@@ -55,9 +52,8 @@
  */
 #define CHANGE_REACH (7 * USECS_PER_DAY)
 
-/* The first year before the year 1 that PostgreSQL has, and the last year */
-#define FIRST_YEAR (-4714)
-#define LAST_YEAR 294276
+/* The digits of the last year that PostgreSQL has, 294276 */
+#define LARGEST_YEAR_DIGITS 6
 
 /* An expression, and a value that it passes at some times */
 typedef struct Level
@@ -358,29 +354,6 @@ bisect(const MtsInverse *inverse, const Zone *zone, MtsTime at, MtsTime from,
 	return from;
 }
 
-/* Tell whether all times are on one side of a value. */
-static bool
-is_infinite(Oid typid, Datum value)
-{
-	switch (typid)
-	{
-		case DATEOID:
-			return DATE_NOT_FINITE(DatumGetDateADT(value));
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-			return TIMESTAMP_NOT_FINITE(DatumGetTimestamp(value));
-		case FLOAT4OID:
-			return !isfinite(DatumGetFloat4(value));
-		case FLOAT8OID:
-			return !isfinite(DatumGetFloat8(value));
-		case NUMERICOID:
-			return numeric_is_nan(DatumGetNumeric(value)) ||
-				   numeric_is_inf(DatumGetNumeric(value));
-		default:
-			return false;
-	}
-}
-
 /* ---- Clock changes ------------------------------------------------------ */
 
 static void
@@ -571,26 +544,17 @@ static void
 add_below(MtsInverse *inverse, MtsTime from, MtsTime to, MtsRanges *below)
 {
 	int64 reach = list_length(inverse->zones) * CHANGE_REACH;
-	uint64 step = Max(reach, USECS_PER_DAY);
 	MtsTime low = from, high = to;
-	MtsTime t = Min(Max(0, from), to - 1);
 	Times pieces;
 
 	while (distance(low, high) > reach)
 	{
-		if (is_below(inverse, t))
-			low = t + 1;
+		MtsTime middle = low + distance(low, high) / 2;
+
+		if (is_below(inverse, middle))
+			low = middle + 1;
 		else
-			high = t;
-		t = low + distance(low, high) / 2;
-		/* while one end is unknown, go towards it by larger steps each time */
-		if (high == to && low > from && distance(low, to) > step)
-			t = low + step;
-		else if (low == from && high < to && distance(from, high) > step)
-			t = high - step;
-		else
-			continue;
-		step *= 2;
+			high = middle;
 	}
 	low = distance(from, low) > reach ? low - reach : from;
 	high = distance(high, to) > reach ? high + reach : to;
@@ -614,12 +578,8 @@ find_below(MtsInverse *inverse, const MtsRanges *within, Datum value,
 
 	level->value = value;
 	level->includes_equal = includes_equal;
-	if (!is_infinite(inverse->right, value))
-		for (int i = 0; i < within->n; i++)
-			add_below(inverse, within->items[i].from, within->items[i].to,
-					  &below);
-	else if (is_below(inverse, 0))
-		return *within;
+	for (int i = 0; i < within->n; i++)
+		add_below(inverse, within->items[i].from, within->items[i].to, &below);
 	return below;
 }
 
@@ -650,49 +610,41 @@ find_between(MtsInverse *inverse, const MtsRanges *within,
 
 /* ---- Texts -------------------------------------------------------------- */
 
-/* Find the times at which the year of texts is at least first, below end. */
+/* Find the times at which the year of texts is this one. */
 static MtsRanges
-find_years(MtsInverse *inverse, const MtsRanges *within, int first, int end)
+find_year(MtsInverse *inverse, const MtsRanges *within, int year)
 {
-	MtsBound lower = {NumericGetDatum(int64_to_numeric(first)), true};
-	MtsBound upper = {NumericGetDatum(int64_to_numeric(end)), false};
+	MtsBound bound = {NumericGetDatum(int64_to_numeric(year)), true};
 
-	return find_between(inverse->years, within, &lower, &upper);
+	return find_between(inverse->years, within, &bound, &bound);
 }
 
 /*
- * Find the times at which a text may have a value, and texts are ordered like
- * times.  The years of the value have as many digits more than four as it has
- * characters more than the text of the year 2000.
+ * Find the times at which a text may have a value: those of the year that it
+ * begins with, and of that year before the year 1.  A year has as many digits
+ * more than four as the text has characters more than that of the year 2000.
  */
-static List *
-list_years(MtsInverse *inverse, const MtsRanges *within, Datum value)
+static MtsRanges
+find_years(MtsInverse *inverse, const MtsRanges *within, Datum value)
 {
-	static const int ends[] = {10000, 100000, LAST_YEAR + 1};
-	Datum usual;
 	char *wanted = TextDatumGetCString(value);
-	int more;
-	MtsRanges *years;
-	List *found = NIL;
+	Datum usual;
+	int digits;
 	int year = 0;
+	MtsRanges after, before, both;
 
 	(void) evaluate(inverse, &inverse->level, 0, &usual);
-	more = (int) strlen(wanted) - (int) strlen(TextDatumGetCString(usual));
-	if (more < 0 || more >= (int) lengthof(ends))
-		return NIL;
-	years = palloc(sizeof(MtsRanges));
-	*years = find_years(inverse, within, more == 0 ? 1 : ends[more - 1],
-						ends[more]);
-	found = lappend(found, years);
-	for (int i = 0; i < 4 && isdigit((unsigned char) wanted[i]); i++)
+	digits =
+		4 + (int) strlen(wanted) - (int) strlen(TextDatumGetCString(usual));
+	if (digits < 4 || digits > LARGEST_YEAR_DIGITS)
+		return (MtsRanges){0};
+	for (int i = 0; i < digits && isdigit((unsigned char) wanted[i]); i++)
 		year = year * 10 + wanted[i] - '0';
-	if (more == 0 && year > 0 && -year >= FIRST_YEAR)
-	{
-		years = palloc(sizeof(MtsRanges));
-		*years = find_years(inverse, within, -year, 1 - year);
-		found = lcons(years, found);
-	}
-	return found;
+	after = find_year(inverse, within, year);
+	before = find_year(inverse, within, -year);
+	both = (MtsRanges){0, palloc((after.n + before.n + 1) * sizeof(MtsRange))};
+	mts_ranges_unite(&before, &after, &both);
+	return both;
 }
 
 /*
@@ -707,22 +659,12 @@ mts_inverse_between(MtsInverse *inverse, const MtsBound *lower,
 					const MtsBound *upper)
 {
 	MtsRanges within = {1, palloc(sizeof(MtsRange))};
-	MtsRanges result = {0, palloc(sizeof(MtsRange))};
-	ListCell *lc;
+	MtsRanges result;
 
 	within.items[0] = (MtsRange){MIN_TIMESTAMP, END_TIMESTAMP};
-	if (!inverse->years)
-		result = find_between(inverse, &within, lower, upper);
-	else
-		foreach (lc, list_years(inverse, &within, lower->value))
-		{
-			MtsRanges some = find_between(inverse, lfirst(lc), lower, upper);
-			MtsRanges both = {0, palloc((result.n + some.n + 1) *
-										sizeof(MtsRange))};
-
-			mts_ranges_unite(&result, &some, &both);
-			result = both;
-		}
+	if (inverse->years)
+		within = find_years(inverse, &within, lower->value);
+	result = find_between(inverse, &within, lower, upper);
 	/* no stored time is beyond */
 	if (result.n > 0 && result.items[0].from == MIN_TIMESTAMP)
 		result.items[0].from = MTS_TIME_MIN;
