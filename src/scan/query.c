@@ -241,6 +241,37 @@ mts_query_project_field(const char *field)
 }
 
 /*
+ * Make the operators of the _ids in an array.  MongoDB 6.0 reads all buckets
+ * of a time-series collection for $in alone, so these have bounds.
+ */
+static bson_t *
+match_ids(const MtsTable *table, const bson_t *ids)
+{
+	const bson_oid_t *least = NULL, *greatest = NULL;
+	bson_t *ops = mts_document_make("{$in: %a}", ids);
+	bson_iter_t iter;
+
+	for (bson_iter_init(&iter, ids); table->native && bson_iter_next(&iter);)
+	{
+		const bson_oid_t *id;
+
+		if (!BSON_ITER_HOLDS_OID(&iter))
+			return ops;
+		id = bson_iter_oid(&iter);
+		if (!least || bson_oid_compare(id, least) < 0)
+			least = id;
+		if (!greatest || bson_oid_compare(id, greatest) > 0)
+			greatest = id;
+	}
+	if (least)
+	{
+		bson_append_oid(ops, "$gte", -1, least);
+		bson_append_oid(ops, "$lte", -1, greatest);
+	}
+	return ops;
+}
+
+/*
  * mts_query_of_ids
  *		Make the query that reads the columns of another one, from whole
  *		buckets whose _ids are in an array.
@@ -252,7 +283,8 @@ mts_query_of_ids(const MtsQuery *query, const bson_t *ids)
 
 	*copy = *query;
 	copy->content = MTS_CONTENT_WHOLE;
-	copy->filter = mts_document_make("{_id: {$in: %a}}", ids);
+	copy->filter =
+		mts_document_make("{_id: %o}", match_ids(query->table, ids));
 	copy->projection = mts_query_whole_projection(query);
 	copy->sort = mts_document_new();
 	copy->order = NULL;

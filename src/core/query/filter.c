@@ -186,12 +186,12 @@ bool
 mts_filter_distribute(const bson_t *filter, bson_t *doc)
 {
 	bson_t others = BSON_INITIALIZER, members = BSON_INITIALIZER;
-	bson_iter_t or, member;
+	bson_iter_t any, member;
 	bool result = false;
 
 	bson_copy_to_excluding_noinit(filter, &others, "$or", NULL);
-	if (!bson_empty(&others) && bson_iter_init_find(&or, filter, "$or") &&
-		bson_iter_recurse(&or, &member))
+	if (!bson_empty(&others) && bson_iter_init_find(&any, filter, "$or") &&
+		bson_iter_recurse(&any, &member))
 	{
 		while (bson_iter_next(&member) && members.len < MAX_DISTRIBUTED)
 		{

@@ -130,6 +130,7 @@ sub questions_of_all
 			PREPARE s (timestamptz) AS SELECT * FROM points WHERE ts >= \$1; EXECUTE s ($last)" ],
 		[ 'an hour of all by device', OF_ALL, "SELECT device, avg(v) FROM points WHERE $hour GROUP BY device" ],
 		[ 'nothing new since', OF_ALL, "SELECT * FROM points WHERE ts > $last + interval '59 min'" ],
+		[ 'how many points in the last hour', OF_ALL, "SELECT count(*) FROM points WHERE ts >= $last" ],
 		[ 'the newest ten points', NEWEST_OF_ALL, 'SELECT ts, v IS NULL FROM points ORDER BY ts DESC LIMIT 10' ],
 		[ 'the oldest ten points', NEWEST_OF_ALL, 'SELECT ts, v IS NULL FROM points ORDER BY ts LIMIT 10' ],
 		[ 'max(ts)', NEWEST_OF_ALL, 'SELECT max(ts) FROM points' ],
