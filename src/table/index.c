@@ -489,7 +489,8 @@ mts_index_ensure(MtsConnection *connection, const char *database,
 
 /*
  * List the fields of an index.  An index of another kind than on values has a
- * text instead of a direction, and no fields.
+ * text instead of a direction, and no fields.  Nor has one with a wildcard,
+ * which is not a field.
  */
 static MtsInferIndex
 list_fields(const bson_t *index)
@@ -503,7 +504,8 @@ list_fields(const bson_t *index)
 	result.fields = palloc((index->len + 1) * sizeof(char *));
 	while (bson_iter_next(&key))
 	{
-		if (!BSON_ITER_HOLDS_NUMBER(&key))
+		if (!BSON_ITER_HOLDS_NUMBER(&key) ||
+			strstr(bson_iter_key(&key), "$**"))
 			return (MtsInferIndex){NULL};
 		result.fields[result.nfields++] = pstrdup(bson_iter_key(&key));
 	}
