@@ -75,8 +75,7 @@ mts_estimate_pages(double documents)
  * the server does not answer soon.
  */
 static bool
-try_count(const MtsTable *table, Oid userid, MtsConnection *connection,
-		  MtsKnown *count)
+try_count(const MtsTable *table, Oid userid, MtsKnown *count)
 {
 	MtsCollections *all = mts_collections_list(table, userid, true);
 	TimestampTz begun = GetCurrentTimestamp();
@@ -95,8 +94,9 @@ try_count(const MtsTable *table, Oid userid, MtsConnection *connection,
 		int n = i++ * (all->n - 1) / Max(wanted - 1, 1);
 		double documents;
 
-		if (!mts_command_try_count(connection, table->database,
-								   all->items[n].name,
+		/* to list the collections may have replaced the connection */
+		if (!mts_command_try_count(mts_connection_get(table->serverid, userid),
+								   table->database, all->items[n].name,
 								   mts_native_is_raw(table), &documents))
 			return false;
 		sum += documents;
@@ -117,19 +117,15 @@ count_documents(const MtsTable *table, Oid userid)
 {
 	bool is_silent = mts_known_server_is_silent(table->serverid, userid);
 	MtsKnown *known = mts_native_known(table, userid);
-	MtsConnection *connection;
 
-	if (!mts_known_is_recent(known->counted) && !is_silent)
+	if (!mts_known_is_recent(known->counted) && !is_silent &&
+		mts_connection_get(table->serverid, userid)->pins == 0)
 	{
-		connection = mts_connection_get(table->serverid, userid);
-		if (connection->pins == 0)
-		{
-			if (try_count(table, userid, connection, known))
-				known->counted = GetCurrentTimestamp();
-			else
-				mts_known_record_silence(table->serverid, userid);
-			CHECK_FOR_INTERRUPTS();
-		}
+		if (try_count(table, userid, known))
+			known->counted = GetCurrentTimestamp();
+		else
+			mts_known_record_silence(table->serverid, userid);
+		CHECK_FOR_INTERRUPTS();
 	}
 	return known->counted != 0 ? known : NULL;
 }

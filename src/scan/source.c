@@ -145,18 +145,18 @@ static bool
 list_all(MtsBucketSource *source, bool may_fail)
 {
 	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(source));
-	MtsConnection *connection =
-		source->table->rolling_name ? connection_of(source) : NULL;
-	int64 before = connection ? connection->round_trips : 0;
+	bool asks = source->table->rolling_name != NULL;
+	int64 before = asks ? connection_of(source)->round_trips : 0;
 	const MtsCollections *collections =
 		mts_collections_list(source->table, source->userid, may_fail);
 
 	source->has_collections = collections != NULL;
 	if (collections)
 	{
-		/* otherwise the connection may be gone */
-		if (connection)
-			source->counters->round_trips += connection->round_trips - before;
+		/* the connection may be another one, which counts from 0 */
+		if (asks)
+			source->counters->round_trips +=
+				Max(connection_of(source)->round_trips - before, 0);
 		source->collections = mts_part_of_collections(collections);
 	}
 	MemoryContextSwitchTo(old);
@@ -562,11 +562,12 @@ mts_source_set_indexes(MtsBucketSource *source, const bson_t *indexes,
 void
 mts_source_learn_indexes(MtsBucketSource *source)
 {
-	double documents = mts_statistics_documents(source->table);
 	const MtsKnown *known;
+	double documents;
 
 	if (source->has_indexes)
 		return;
+	documents = mts_statistics_documents(source->table);
 	known = mts_index_known(source->table, source->userid);
 	mts_source_set_indexes(source, known->indexes,
 						   documents > 0 ? documents : known->documents);

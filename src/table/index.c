@@ -489,7 +489,8 @@ mts_index_ensure(MtsConnection *connection, const char *database,
 
 /*
  * List the fields of an index.  An index of another kind than on values has a
- * text instead of a direction, and no fields.
+ * text instead of a direction, and no fields.  Nor has one with a wildcard,
+ * which is not a field.
  */
 static MtsInferIndex
 list_fields(const bson_t *index)
@@ -503,7 +504,8 @@ list_fields(const bson_t *index)
 	result.fields = palloc((index->len + 1) * sizeof(char *));
 	while (bson_iter_next(&key))
 	{
-		if (!BSON_ITER_HOLDS_NUMBER(&key))
+		if (!BSON_ITER_HOLDS_NUMBER(&key) ||
+			strstr(bson_iter_key(&key), "$**"))
 			return (MtsInferIndex){NULL};
 		result.fields[result.nfields++] = pstrdup(bson_iter_key(&key));
 	}
@@ -578,8 +580,7 @@ append_known(const bson_t *reply, bson_t *indexes)
  * set.  A server that refuses shows none.  False if it does not answer soon.
  */
 static bool
-try_list(const MtsTable *table, Oid userid, MtsConnection *connection,
-		 bson_t *indexes)
+try_list(const MtsTable *table, Oid userid, bson_t *indexes)
 {
 	MtsCollections *all = mts_collections_list(table, userid, true);
 	const bson_t *reply;
@@ -595,8 +596,10 @@ try_list(const MtsTable *table, Oid userid, MtsConnection *connection,
 						  mts_document_utf8(all->items[all->n - 1].name));
 	if (mts_native_is_raw(table))
 		bson_append_bool(command, "rawData", -1, true);
-	reply = mts_command_ask_soon(connection, table->database, command,
-								 MTS_FROM_PREFERRED, &code);
+	/* to list the collections may have replaced the connection */
+	reply = mts_command_ask_soon(mts_connection_get(table->serverid, userid),
+								 table->database, command, MTS_FROM_PREFERRED,
+								 &code);
 	if (reply)
 		append_known(reply, indexes);
 	return reply || code != 0;
@@ -617,17 +620,14 @@ mts_index_known(const MtsTable *table, Oid userid)
 {
 	bool is_silent = mts_known_server_is_silent(table->serverid, userid);
 	MtsKnown *known = mts_native_known(table, userid);
-	MtsConnection *connection;
 	bson_t *indexes;
 
 	if (mts_known_is_recent(known->indexed) || is_silent ||
-		table->native_problem)
-		return known;
-	connection = mts_connection_get(table->serverid, userid);
-	if (connection->pins > 0)
+		table->native_problem ||
+		mts_connection_get(table->serverid, userid)->pins > 0)
 		return known;
 	indexes = mts_document_new();
-	if (try_list(table, userid, connection, indexes))
+	if (try_list(table, userid, indexes))
 		mts_known_record_indexes(known, indexes);
 	else
 		mts_known_record_silence(table->serverid, userid);
