@@ -272,8 +272,8 @@ test_distribute(void)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 	{
-		bson_t *filter = bson_new_from_json((const uint8_t *) cases[i].filter,
-											-1, NULL);
+		bson_t *filter =
+			bson_new_from_json((const uint8_t *) cases[i].filter, -1, NULL);
 		bson_t result = BSON_INITIALIZER;
 		bool is_new = mts_filter_distribute(filter, &result);
 		char *json = bson_as_relaxed_extended_json(&result, NULL);
