@@ -20,6 +20,7 @@
 typedef struct Search
 {
 	const MtsQuery *query;
+	const bson_t *filter;
 	double documents;
 } Search;
 
@@ -47,12 +48,15 @@ describe(void *arg, const char *field)
 	const Search *search = arg;
 	const MtsTable *table = search->query->table;
 	int column = mts_statistics_column(table, field);
-	MtsFieldUse use = mts_index_use_bounds(search->query->filter, field);
+	MtsFieldUse use = mts_index_use_bounds(search->filter, field);
 
 	if (column >= 0 && column == table->layout.time_column)
 	{
 		use.ndistinct = search->documents;
-		use.share = time_share(search->query, &use);
+		/* null is the only value that has no range */
+		use.share = use.nvalues > 0 && search->query->accepts_null_time
+						? mts_statistics_null_share(table, column)
+						: time_share(search->query, &use);
 		return use;
 	}
 	if (column >= 0)
@@ -80,8 +84,50 @@ list_skipped(const Search *search, bson_iter_t keys, int nfields)
 }
 
 /*
+ * Make the array of the term of the index that a filter uses, if it pays, and
+ * set the number of the index's fields that are used; otherwise return NULL.
+ */
+static bson_t *
+make_term(const Search *search, const bson_t *indexes, bson_iter_t *index,
+		  int *nfields)
+{
+	double least = search->documents;
+	bool needs_term = false;
+	bson_iter_t iter, key;
+	bson_t fields, minimum = BSON_INITIALIZER;
+	bson_t *terms;
+
+	if (!bson_iter_init(&iter, indexes))
+		return NULL;
+	while (bson_iter_next(&iter))
+	{
+		MtsIndexUse use;
+
+		if (!mts_document_view(&iter, &fields))
+			continue;
+		use = mts_index_use_find(&fields, search->documents, describe,
+								 (void *) search);
+		if (use.nfields == 0 || use.cost >= least)
+			continue;
+		least = use.cost;
+		needs_term = use.needs_term;
+		*nfields = use.nfields;
+		*index = iter;
+	}
+	if (!needs_term || !bson_iter_recurse(index, &key) ||
+		!bson_iter_next(&key))
+		return NULL;
+	bson_append_minkey(&minimum, "", -1);
+	terms = mts_document_make("{0: {%s: {$gte: %b}}}", bson_iter_key(&key),
+							  &minimum);
+	bson_destroy(&minimum);
+	return terms;
+}
+
+/*
  * mts_index_skip_add
- *		Add the term to a query that has just been made, if it pays.
+ *		Add the term to a query that has just been made, and to that of the
+ *		documents before those that are sorted, if it pays.
  *
  * indexes are those of MtsKnown.  documents is the number of those in the
  * collection; without it, no term is added.
@@ -89,37 +135,23 @@ list_skipped(const Search *search, bson_iter_t keys, int nfields)
 void
 mts_index_skip_add(MtsQuery *query, const bson_t *indexes, double documents)
 {
-	Search search = {query, documents};
-	double least = documents;
-	MtsIndexUse best = {.nfields = 0};
+	Search search = {query, query->filter, documents};
 	bson_iter_t index, keys;
-	bson_t terms = BSON_INITIALIZER, fields, minimum = BSON_INITIALIZER;
+	int nfields;
+	bson_t *terms = make_term(&search, indexes, &index, &nfields);
 
-	if (!bson_iter_init(&index, indexes))
-		return;
-	while (bson_iter_next(&index))
+	if (terms)
 	{
-		MtsIndexUse use;
-
-		if (!mts_document_view(&index, &fields))
-			continue;
-		use = mts_index_use_find(&fields, documents, describe, &search);
-		if (use.nfields == 0 || use.cost >= least)
-			continue;
-		least = use.cost;
-		best = use;
-		keys = index;
+		(void) bson_iter_recurse(&index, &keys);
+		query->index = mts_document_text(bson_iter_key(&index));
+		query->skipped = list_skipped(&search, keys, nfields);
+		query->filter = mts_query_restrict(query->filter, terms);
 	}
-	if (!best.needs_term)
-		return;
-	query->index = mts_document_text(bson_iter_key(&keys));
-	(void) bson_iter_recurse(&keys, &index);
-	query->skipped = list_skipped(&search, index, best.nfields);
-	(void) bson_iter_next(&index);
-	bson_append_minkey(&minimum, "", -1);
-	mts_template_push(&terms, "{%s: {$gte: %b}}", bson_iter_key(&index),
-					  &minimum);
-	query->filter = mts_query_restrict(query->filter, &terms);
-	bson_destroy(&minimum);
-	bson_destroy(&terms);
+	else if (query->unsorted_come_first)
+	{
+		search.filter =
+			mts_query_restrict(query->filter,
+							   mts_query_sorted_terms(query, false));
+		query->unsorted_terms = make_term(&search, indexes, &index, &nfields);
+	}
 }

@@ -338,12 +338,17 @@ mts_query_sorted_terms(const MtsQuery *query, bool are_sorted)
 	const MtsSortOrder *order = query->order;
 	const MtsSortKey *key = &order->keys[order->nseries];
 	const MtsTable *table = query->table;
-	bson_t *bounds;
+	bson_t *bounds, *terms;
 
 	if (!order->extreme)
-		return mts_document_make(are_sorted ? "{0: {%s: {$ne: null}}}"
-											: "{0: {%s: null}}",
-								 key->field);
+	{
+		terms = mts_document_make(are_sorted ? "{0: {%s: {$ne: null}}}"
+											 : "{0: {%s: null}}",
+								  key->field);
+		if (!are_sorted && query->unsorted_terms)
+			bson_concat(terms, query->unsorted_terms);
+		return terms;
+	}
 	bounds = mts_document_new();
 	mts_filter_bounds(&table->layout, &table->layout.columns[key->column],
 					  mts_type_key_name(

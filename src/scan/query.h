@@ -48,6 +48,10 @@ typedef struct MtsQuery
 	const char *index;           /* in which MongoDB skips, by a term that
 								  * index_skip.c has added; or NULL */
 	List *skipped; /* the names of its fields without conditions */
+
+	/* an array of that term, for the documents that come before those that
+	 * are sorted; or NULL */
+	const bson_t *unsorted_terms;
 } MtsQuery;
 
 /* What a query is made from, which stays the same for all executions */

@@ -294,7 +294,9 @@ mts_scan_prepare(MtsScan *scan)
 		return;
 	old = MemoryContextSwitchTo(scan->query_context);
 	query = mts_query_make(scan->table, &scan->spec, scan->econtext);
-	if (query->is_possible && !bson_empty(query->filter))
+	if (query->is_possible &&
+		(!bson_empty(query->filter) ||
+		 (query->unsorted_come_first && query->order->nseries == 0)))
 	{
 		mts_source_learn_indexes(scan->source);
 		mts_index_skip_add(query, scan->source->indexes,

@@ -93,10 +93,10 @@ is_applicable(const MtsBucketSource *source)
 /*
  * Tell whether an index has the time after a field whose value the filter does
  * not require, and set the number of its fields up to the time.  *sorts tells
- * whether it sorts the buckets by the time.
+ * whether it sorts the buckets as the query does.
  */
 static bool
-is_fitting(const bson_t *keys, const bson_t *filter, const char *time, int *n,
+is_fitting(const bson_t *keys, const MtsQuery *query, const char *time, int *n,
 		   bool *sorts)
 {
 	bool is_fixed = true;
@@ -107,14 +107,14 @@ is_fitting(const bson_t *keys, const bson_t *filter, const char *time, int *n,
 	bson_iter_init(&key, keys);
 	while (bson_iter_next(&key))
 	{
+		const char *field = bson_iter_key(&key);
+
 		++*n;
-		if (strcmp(bson_iter_key(&key), time) == 0)
-		{
-			*sorts = is_fixed;
+		/* a native query in descending order sorts by another bound */
+		*sorts |= is_fixed && strcmp(field, query->order->time.dotted) == 0;
+		if (strcmp(field, time) == 0)
 			return !is_fixed;
-		}
-		is_fixed &=
-			mts_index_use_bounds(filter, bson_iter_key(&key)).nvalues > 0;
+		is_fixed &= mts_index_use_bounds(query->filter, field).nvalues > 0;
 	}
 	return false;
 }
@@ -165,8 +165,7 @@ mts_time_window_index(MtsBucketSource *source)
 
 		if (!mts_document_view(&index, &keys))
 			continue;
-		if (is_fitting(&keys, query->filter, field.dotted, &n, &sorts) &&
-			n < least)
+		if (is_fitting(&keys, query, field.dotted, &n, &sorts) && n < least)
 		{
 			least = n;
 			sort = make_sort(&keys, n, field.dotted,
@@ -180,17 +179,53 @@ mts_time_window_index(MtsBucketSource *source)
 
 /* ---- The search --------------------------------------------------------- */
 
-/* Make the operators of the times that come before an end in the order. */
+/* Make the operators of the times of a field that are in a range. */
 static bson_t *
-make_bounds(const Search *search, MtsTime end)
+make_bounds(const Search *search, const MtsOrderField *field, MtsRange range)
 {
-	MtsRange range = search->descending ? (MtsRange){end, MTS_TIME_MAX}
-										: (MtsRange){MTS_TIME_MIN, end};
 	bson_t *bounds = mts_document_new();
 
-	mts_format_bounds(search->field->format,
-					  &search->source->table->layout.clock, range, bounds);
+	mts_format_bounds(field->format, &search->source->table->layout.clock,
+					  range, bounds);
 	return bounds;
+}
+
+/* Make the operators of the times that come before an end in the order. */
+static bson_t *
+make_bounds_before(const Search *search, MtsTime end)
+{
+	return make_bounds(search, search->field,
+					   search->descending ? (MtsRange){end, MTS_TIME_MAX}
+										  : (MtsRange){MTS_TIME_MIN, end});
+}
+
+/*
+ * Append the terms of the buckets whose times come before an end in the order.
+ *
+ * A native bucket has a least and a last time.  An index that has the last one
+ * first finds the buckets by its bounds, which follow from those of the other.
+ */
+static void
+push_bounds(const Search *search, MtsTime end, bson_t *terms)
+{
+	const MtsLayout *layout = &search->source->table->layout;
+	MtsOrderField last;
+	bson_iter_t field;
+	MtsRange range = {end, MTS_TIME_MAX};
+	const bson_t *bounds;
+
+	mts_template_push(terms, "{%s: %o}", search->field->dotted,
+					  make_bounds_before(search, end));
+	if (mts_span_is_zero(layout->reach) ||
+		!mts_sort_order_bound_field(layout, true, &last) ||
+		!bson_iter_init_find(&field, search->sort, last.dotted) ||
+		strcmp(last.dotted, search->field->dotted) == 0)
+		return;
+	if (!search->descending)
+		range = (MtsRange){MTS_TIME_MIN, mts_part_last_time(layout, end)};
+	bounds = make_bounds(search, &last, range);
+	if (!bson_empty(bounds))
+		mts_template_push(terms, "{%s: %o}", last.dotted, bounds);
 }
 
 /* Move a time towards the beginning of the order; false if it has no end. */
@@ -280,8 +315,7 @@ search_before(Search *search, MtsTime end)
 	int n;
 
 	bson_concat(terms, search->terms);
-	mts_template_push(terms, "{%s: %o}", search->field->dotted,
-					  make_bounds(search, end));
+	push_bounds(search, end, terms);
 	n = read_times(search, terms, &last);
 	if (n == 0)
 	{
@@ -323,25 +357,28 @@ find_first(Search *search)
 
 /* ---- Windows ------------------------------------------------------------ */
 
-/* Copy a part, for the times of a range that fulfil these operators. */
+/*
+ * Copy a part, for times of a range that come before *end in the order, if end
+ * is not NULL, and do not fulfil the operators of earlier windows.
+ */
 static MtsPart *
 make_window(const Search *search, const MtsPart *part, const bson_t *before,
-			const bson_t *bounds, MtsRange starts)
+			const MtsTime *end, MtsRange starts)
 {
-	const char *field = search->field->dotted;
 	bson_t *terms = mts_document_new();
 	MtsPart *window;
 
-	if (bounds)
+	if (end)
 	{
 		bson_concat(terms, search->terms);
-		mts_template_push(terms, "{%s: %o}", field, bounds);
+		push_bounds(search, *end, terms);
 	}
 	if (before)
-		mts_template_push(terms, "{%s: {$not: %o}}", field, before);
+		mts_template_push(terms, "{%s: {$not: %o}}", search->field->dotted,
+						  before);
 	window = mts_part_restrict(part, terms);
 	window->starts = memcpy(palloc(sizeof(MtsRange)), &starts, sizeof(starts));
-	if (bounds)
+	if (end)
 		window->limit = 0;
 	return window;
 }
@@ -360,13 +397,13 @@ make_windows(Search *search, const MtsPart *part)
 		return list_make1((void *) part);
 	for (int i = 0; i < MAX_WINDOWS; i++)
 	{
-		const bson_t *bounds = make_bounds(search, end);
+		const bson_t *bounds = make_bounds_before(search, end);
 
 		if (bson_empty(bounds))
 			break;
 		*(search->descending ? &starts.from : &starts.to) = end;
-		windows = lappend(windows,
-						  make_window(search, part, before, bounds, starts));
+		windows =
+			lappend(windows, make_window(search, part, before, &end, starts));
 		starts = search->descending ? (MtsRange){MTS_TIME_MIN, end}
 									: (MtsRange){end, MTS_TIME_MAX};
 		before = bounds;

@@ -101,6 +101,23 @@ mts_statistics_distinct(const MtsTable *table, int column)
 	return get_size(table, &documents, &points) ? -n * points : 0;
 }
 
+/*
+ * mts_statistics_null_share
+ *		The share of the points that have no value of a column; 0 if not known.
+ */
+double
+mts_statistics_null_share(const MtsTable *table, int column)
+{
+	HeapTuple tuple = find_statistics(table, column);
+	double share;
+
+	if (!HeapTupleIsValid(tuple))
+		return 0;
+	share = ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
+	ReleaseSysCache(tuple);
+	return share;
+}
+
 /* The instant of a value of the time column */
 static MtsTime
 instant_of(const MtsTable *table, Datum value)

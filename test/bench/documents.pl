@@ -11,7 +11,7 @@ use warnings;
 use Bench::Documents qw(documents_table documents_record);
 use Bench::Session qw(start_psql run_sql finish);
 use JSON::PP;
-use MongoTS::Everyday qw(DEVICES asked documents_examined layouts
+use MongoTS::Everyday qw(DEVICES asked examined layouts
   make_collection questions start_profiler);
 use POSIX qw(strftime);
 
@@ -53,8 +53,8 @@ sub measure
 		my ($name, $most, $sql) = @{ $questions[$number] };
 
 		silently(asked($server, "question $number", $sql));
-		push @{ figures_of($name, $most)->{documents}{$layout} },
-		  run_sql($psql, documents_examined($server, "question $number")) + 0;
+		my ($documents) = split /\|/, run_sql($psql, examined($server, "question $number"));
+		push @{ figures_of($name, $most)->{documents}{$layout} }, $documents + 0;
 	}
 	silently(qq(SELECT mongo_ts_command('$server', '{"profile": 0}');
 		SELECT mongo_ts_command('$server', '{"dropDatabase": 1}');

@@ -1,5 +1,5 @@
-# Proves that everyday questions examine no more documents than their answers need,
-# and as many in ten times the history.
+# Proves that everyday questions examine no more documents and keys of indexes than
+# their answers need, and as many in ten times the history.
 
 use strict;
 use warnings;
@@ -7,8 +7,8 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
-use MongoTS::Everyday qw(asked documents_examined layouts make_collection
-  questions start_profiler);
+use MongoTS::Everyday qw(asked examined layouts make_collection
+  most_keys questions start_profiler);
 use MongoTS::Node;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -20,6 +20,9 @@ sub query { return $node->safe_psql('postgres', $_[0]) }
 plan skip_all => 'FerretDB has no profiler'
   if query(q(SELECT mongo_ts_command('mongo', '{"buildInfo": 1}')::jsonb ? 'ferretdb')) eq 't';
 my $version = query(q(SELECT mongo_ts_command('mongo', '{"buildInfo": 1}')->'versionArray'->0));
+
+# The questions whose keys of indexes still depend on the history, by layout
+my %is_pending = (native => { 'an hour of all by device' => 1, q(a device's day by to_char) => 1 });
 
 # Ask a question in a schema, and return its rows in an order of their own.
 sub ask
@@ -45,10 +48,12 @@ foreach my $layout (grep { $version >= 6 || $_ ne 'native' } layouts())
 		{
 			my ($name, $most, $sql) = @{ $questions[$number] };
 			my @rows = map { ask($session, $_, "question $number", $sql) } $server, "local_$server";
-			my $n = query(documents_examined($server, "question $number"));
+			my ($n, $keys) = split /\|/, query(examined($server, "question $number"));
 
 			is($rows[0], $rows[1], "$server: $name: the rows");
 			ok($n <= $most, "$server: $name: $n documents, at most $most");
+			local our $TODO = $is_pending{$layout}{$name} ? 'the keys depend on the history' : undef;
+			ok($keys <= most_keys($most), "$server: $name: $keys keys, at most @{[most_keys($most)]}");
 		}
 		session_end($session);
 		query(qq(SELECT mongo_ts_command('$server', '{"profile": 0}'); SELECT mongo_ts_command('$server', '{"dropDatabase": 1}')));

@@ -18,8 +18,8 @@ use warnings;
 
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(DEVICES asked documents_examined layouts make_collection
-  questions start_profiler);
+our @EXPORT_OK = qw(DEVICES asked examined layouts make_collection
+  most_keys questions start_profiler);
 
 use constant DEVICES => 20;
 use constant SITES => 4;
@@ -29,11 +29,21 @@ use constant {
 	OF_ALL => 2 * DEVICES + 100,
 	NEWEST_OF_ALL => 5 * DEVICES,
 	NEWEST_OF_SITE => 5 * DEVICES / SITES,
+	NEWEST_OF_ONE => 5,
 	A_DAY => 24 + 5,
 	TWO_DAYS => 2 * 24 + 5,
 	A_PAGE => 10 + 5,
 	REMOVED => 2 * 2 * DEVICES + 3 * DEVICES,
 };
+
+# Return the most keys of indexes that a question may need.  MongoDB looks at keys in
+# order to skip in an index, and a search for the newest points asks several times.
+sub most_keys
+{
+	my ($documents) = @_;
+
+	return 10 * $documents + 200;
+}
 
 # The start of the history's last hour
 my $last = q(timestamptz '2024-06-10 23:00Z');
@@ -72,6 +82,11 @@ sub make_collection
 		SELECT mongo_ts_refresh_rollup('$schema.totaled_1h');
 END
 
+	my $nullable = $layout eq 'rows' ? <<"END" : '';
+		CREATE FOREIGN TABLE $schema.nullable (ts timestamptz, v float8) SERVER $server OPTIONS (collection 'points');
+		CREATE VIEW local_$schema.nullable AS TABLE local_$schema.points;
+		ANALYZE $schema.nullable;
+END
 	my $fill = $layout eq 'identified' ? fill_identified($server, $schema)
 	  : "INSERT INTO $schema.points SELECT * FROM local_$schema.points;";
 
@@ -90,6 +105,7 @@ END
 		$fill
 		ANALYZE $schema.points, local_$schema.points;
 		$rollup
+		$nullable
 END
 }
 
@@ -117,6 +133,7 @@ sub questions
 
 	return questions_of_identifiers() if $layout eq 'identified';
 	my @questions = (questions_of_all(), questions_of_days(), questions_of_rollups());
+	push @questions, questions_of_nulls() if $layout eq 'rows';
 	push @questions, questions_of_writes($hours) unless $layout eq 'native';
 	return @questions;
 }
@@ -135,11 +152,19 @@ sub questions_of_all
 		[ 'the oldest ten points', NEWEST_OF_ALL, 'SELECT ts, v IS NULL FROM points ORDER BY ts LIMIT 10' ],
 		[ 'max(ts)', NEWEST_OF_ALL, 'SELECT max(ts) FROM points' ],
 		[ 'min(ts), max(ts)', 2 * NEWEST_OF_ALL, 'SELECT min(ts), max(ts) FROM points' ],
+		[ 'the newest point of a device', NEWEST_OF_ONE,
+			q(SELECT ts, v FROM points WHERE site = 's1' AND device = 'd07' ORDER BY ts DESC LIMIT 1) ],
 		[ 'last seen by device', NEWEST_OF_ALL, 'SELECT device, max(ts) FROM points GROUP BY device' ],
 		[ 'last seen by device of a site', NEWEST_OF_SITE,
 			q(SELECT device, max(ts) FROM points WHERE site = 's1' GROUP BY device) ],
 		[ 'the last point of each device of a site', NEWEST_OF_SITE,
 			q(SELECT DISTINCT ON (device) device, ts, v FROM points WHERE site = 's1' ORDER BY device, ts DESC) ]);
+}
+
+sub questions_of_nulls
+{
+	return [ 'the newest ten points, after those without a time',
+		NEWEST_OF_ALL, 'SELECT ts, v IS NULL FROM nullable ORDER BY ts DESC LIMIT 10' ];
 }
 
 sub questions_of_days
@@ -218,13 +243,13 @@ sub asked
 		RESET application_name; RESET search_path; RESET timezone; RESET plan_cache_mode; DEALLOCATE ALL";
 }
 
-# Return the SQL of the number of documents of the collection "points" that a session
-# with an application_name has examined.
-sub documents_examined
+# Return the SQL of the numbers of documents of the collection "points", and of keys of
+# its indexes, that a session with an application_name has examined.
+sub examined
 {
 	my ($server, $application_name) = @_;
 
-	return qq(SELECT coalesce(sum((doc->>'docsExamined')::int), 0) FROM mongo_ts_find('$server', 'system.profile',
+	return qq(SELECT coalesce(sum((doc->>'docsExamined')::int), 0), coalesce(sum((doc->>'keysExamined')::int), 0) FROM mongo_ts_find('$server', 'system.profile',
 		'{"command.comment": {"\$regex": "^$application_name\\\\[[0-9]"}, "ns": {"\$regex": "[.]points\$"}}', NULL) doc);
 }
 
