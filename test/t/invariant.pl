@@ -16,7 +16,7 @@ use lib $FindBin::RealBin;
 use Differential::Data;
 use Differential::Invariant qw(insert invariant_layouts pairs writes new_invariant);
 use Differential::Node qw(fetch prepare_node run_sql switches);
-use Differential::Tables qw(fill_tables);
+use Differential::Tables qw(fill_tables indexing);
 use MongoTS::Node;
 use MongoTS::Wire;
 use Test::More;
@@ -34,7 +34,7 @@ plan skip_all => 'MongoDB before 5.0 reads no moments'
   if wire_command($port, hello => bson_int32(1))->{maxWireVersion} < 13;
 
 $ENV{MONGODB_URI} = set_uri($set);
-my $node = prepare_node('invariant', [qw(f l)], <<'END');
+my $node = prepare_node('invariant', [qw(f l)], indexing() . <<'END');
 	-- A scan is many finds.
 	ALTER SERVER mongo OPTIONS (ADD fetch_size '5');
 

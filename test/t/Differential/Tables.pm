@@ -1,6 +1,7 @@
 # Makes the tables and functions of the differential test of queries.
 #
-# functions() is the SQL of the functions that compare the two sides.
+# functions() is the SQL of the functions that compare the two sides, and indexing()
+# what fill_tables() requires.
 # fill_tables() is that of a layout's tables: f.NAME is foreign, l.NAME is
 # local with the same points, edges has times; the others are joined (see
 # Join.pm and Star.pm).
@@ -17,7 +18,7 @@ use Differential::Rollups qw(fill_rollups);
 use Differential::Star qw(fill_dimensions);
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(functions fill_tables);
+our @EXPORT_OK = qw(functions fill_tables indexing);
 
 # ---- Comparing ------------------------------------------------------------
 
@@ -46,17 +47,6 @@ my $functions = <<'END';
 	END $$;
 	CREATE FUNCTION parity(v float8) RETURNS text IMMUTABLE
 	LANGUAGE sql RETURN parity(v::numeric);
-
-	-- a server may refuse a kind of index
-	CREATE TABLE indexed (way text, problem text);
-	CREATE FUNCTION make_index(way text, command text) RETURNS void
-	LANGUAGE plpgsql AS $$
-	BEGIN
-		EXECUTE command;
-		INSERT INTO indexed VALUES (way);
-	EXCEPTION WHEN OTHERS THEN
-		INSERT INTO indexed VALUES (way, sqlerrm);
-	END $$;
 
 	CREATE FUNCTION pair(query text) RETURNS text LANGUAGE sql
 	RETURN format($$
@@ -131,7 +121,22 @@ my $functions = <<'END';
 	END $$;
 END
 
-sub functions { return $functions }
+# The SQL by which fill_tables() makes indexes
+my $indexing = <<'END';
+	-- a server may refuse a kind of index
+	CREATE TABLE indexed (way text, problem text);
+	CREATE FUNCTION make_index(way text, command text) RETURNS void
+	LANGUAGE plpgsql AS $$
+	BEGIN
+		EXECUTE command;
+		INSERT INTO indexed VALUES (way);
+	EXCEPTION WHEN OTHERS THEN
+		INSERT INTO indexed VALUES (way, sqlerrm);
+	END $$;
+END
+
+sub functions { return $indexing . $functions }
+sub indexing { return $indexing }
 
 # ---- Tables ---------------------------------------------------------------
 
