@@ -240,6 +240,7 @@ use_selected(MtsAttempt *attempt)
 	mts_wait_reset(&connection->wait);
 	attempt->server = connection->primary;
 	connection->wire_version = attempt->server.wire_version;
+	connection->is_mongodb = attempt->server.is_mongodb;
 	return true;
 }
 
@@ -294,6 +295,7 @@ mts_attempt_try_select_server(MtsAttempt *attempt, bson_error_t *error)
 	/* forget the refusals of members that the call does not need */
 	mts_wait_reset(wait);
 	connection->wire_version = attempt->server.wire_version;
+	connection->is_mongodb = attempt->server.is_mongodb;
 	if (attempt->server.is_secondary && attempt->is_write)
 	{
 		bson_set_error(error, MONGOC_ERROR_SERVER_SELECTION,

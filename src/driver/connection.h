@@ -96,6 +96,7 @@ typedef struct MtsConnection
 	int64 primary_expiry;  /* when it must be selected again, in monotonic
 						   * microseconds */
 	int wire_version;      /* of the server selected last; 0 before that */
+	bool is_mongodb;       /* that server is MongoDB */
 	MtsSnapshots snapshots;
 	MtsExchange exchange;
 	MtsLsid reads; /* the session of commands without another one */

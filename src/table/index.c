@@ -577,16 +577,20 @@ append_known(const bson_t *reply, bson_t *indexes)
 
 /*
  * Ask for the indexes of a table's collection, of the newest one in a rolling
- * set.  A server that refuses shows none.  False if it does not answer soon.
+ * set.  False if the server does not answer soon.  *indexes is NULL if it
+ * refuses, or is not MongoDB: to others, an absent field may not be $gte
+ * MinKey.
  */
 static bool
-try_list(const MtsTable *table, Oid userid, bson_t *indexes)
+try_list(const MtsTable *table, Oid userid, bson_t **indexes)
 {
 	MtsCollections *all = mts_collections_list(table, userid, true);
+	MtsConnection *connection;
 	const bson_t *reply;
 	bson_t *command;
 	uint32 code;
 
+	*indexes = NULL;
 	if (!all)
 		return false;
 	if (all->n == 0)
@@ -597,11 +601,14 @@ try_list(const MtsTable *table, Oid userid, bson_t *indexes)
 	if (mts_native_is_raw(table))
 		bson_append_bool(command, "rawData", -1, true);
 	/* to list the collections may have replaced the connection */
-	reply = mts_command_ask_soon(mts_connection_get(table->serverid, userid),
-								 table->database, command, MTS_FROM_PREFERRED,
-								 &code);
-	if (reply)
-		append_known(reply, indexes);
+	connection = mts_connection_get(table->serverid, userid);
+	reply = mts_command_ask_soon(connection, table->database, command,
+								 MTS_FROM_PREFERRED, &code);
+	if (reply && connection->is_mongodb)
+	{
+		*indexes = mts_document_new();
+		append_known(reply, *indexes);
+	}
 	return reply || code != 0;
 }
 
@@ -626,8 +633,7 @@ mts_index_known(const MtsTable *table, Oid userid)
 		table->native_problem ||
 		mts_connection_get(table->serverid, userid)->pins > 0)
 		return known;
-	indexes = mts_document_new();
-	if (try_list(table, userid, indexes))
+	if (try_list(table, userid, &indexes))
 		mts_known_record_indexes(known, indexes);
 	else
 		mts_known_record_silence(table->serverid, userid);

@@ -121,12 +121,16 @@ mts_known_record_silence(Oid serverid, Oid userid)
 		GetCurrentTimestamp();
 }
 
-/* mts_known_record_indexes: replace the indexes of a collection by a copy. */
+/*
+ * mts_known_record_indexes
+ *		Replace the indexes of a collection by a copy; NULL if the server does
+ *		not show them.
+ */
 void
 mts_known_record_indexes(MtsKnown *known, const bson_t *indexes)
 {
 	bson_destroy(known->indexes);
-	known->indexes = bson_copy(indexes);
+	known->indexes = indexes ? bson_copy(indexes) : NULL;
 	known->indexed = GetCurrentTimestamp();
 }
 
