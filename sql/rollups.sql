@@ -438,7 +438,10 @@ SELECT count(*) FROM memory;
 CALL refresh();
 SELECT * FROM stale() WHERE rollup ~ 'memory';
 -- A range of time: whole buckets in one command, and the points at its edge
-EXPLAIN (COSTS OFF) DELETE FROM memory WHERE "timestamp" < '2013-11-01 21:17:33Z';
+\pset format unaligned
+SELECT replace(line, ', type: {$gte: MinKey()}', '') AS plan
+  FROM plan($$DELETE FROM memory WHERE "timestamp" < '2013-11-01 21:17:33Z'$$) line WHERE line !~ 'Index Skips';
+\pset format aligned
 DELETE FROM memory WHERE "timestamp" < '2013-11-01 21:17:33Z';
 SELECT count(*), min("timestamp") FROM memory;
 INSERT INTO memory VALUES ('2013-10-31 01:02:03Z', 'old', 1);

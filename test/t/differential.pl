@@ -227,7 +227,6 @@ sub check_plans
 		'merge joins' => q(plan ~ 'Merge (Left |Full |Anti |Semi )?Join'),
 		'appended partitions' => q(plan ~ 'Append.*Foreign Scan'),
 		'generic plans' => q(settings ~ 'force_generic_plan'),
-		'steps from series to series' => q(plan ~ 'Skip Scan Keys'),
 		'aggregates' => q(plan ~ 'Partial Aggregate on'),
 		'aggregates below joins' =>
 		  q(plan ~ '(Join|Nested Loop).*Partial Aggregate on'),
@@ -238,6 +237,10 @@ sub check_plans
 		'orders of buckets by extremes' => q(plan ~ 'Bucket Order'),
 		'conditions on bounds of values' => q(plan ~ '\$nor'));
 
+	# the indexes of other servers are not used to skip
+	$plans{'steps from series to series'} = q(plan ~ 'Skip Scan Keys')
+	  if ($ENV{MONGO_TS_SERVER} // '') ne 'ferretdb';
+
 	# other servers do not skip through an index, nor does MongoDB by the filters
 	# that the proxy of 9.0 makes of comparisons with null
 	$plans{'first buckets of many series'} = q(plan ~ 'first: {\$first')
@@ -246,7 +249,7 @@ sub check_plans
 	{
 		my $n = fetch("SELECT count(*) FROM outcome WHERE $plans{$name}");
 		my $rare = $name =~ m/^(steps|first|counts|roll|orders)|semi/;
-		cmp_ok($n, '>', $queries / ($rare ? 1000 : 200), "$n $name");
+		cmp_ok($n, '>', $queries / ($rare ? 2000 : 200), "$n $name");
 	}
 	return;
 }
