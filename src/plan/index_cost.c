@@ -164,21 +164,12 @@ mts_index_cost(PlannerInfo *root, RelOptInfo *rel, List *rinfos)
 {
 	const MtsRelInfo *info = rel->fdw_private;
 	Search search = {root, rel, rinfos};
-	double least = rel->pages;
 	bson_iter_t index;
-	bson_t keys;
 
-	if (!info->indexes || !bson_iter_init(&index, info->indexes))
+	if (!info->indexes)
 		return 0;
-	while (bson_iter_next(&index))
-	{
-		MtsIndexUse use;
-
-		if (!mts_document_view(&index, &keys))
-			continue;
-		use = mts_index_use_find(&keys, rel->pages, describe, &search);
-		if (use.nfields > 0)
-			least = Min(least, use.cost);
-	}
-	return least * DOCUMENT_COST;
+	return mts_index_use_cheapest(info->indexes, rel->pages, describe, &search,
+								  &index)
+			   .cost *
+		   DOCUMENT_COST;
 }

@@ -133,9 +133,9 @@ compare_time(const RelOptInfo *rel, const MtsTable *table, Oid operator,
 }
 
 /*
- * Append clauses on the time for the range of a qual on an expression of it,
- * such as a cast.  The statistics of the time apply to these, not to the
- * expression.
+ * Append clauses that compare the time itself, for a qual on an expression of
+ * the time, such as a cast.  PostgreSQL has statistics of the time, but none
+ * of the expression.
  *
  * False if the clause itself is to be estimated: its qual is on the time, or
  * not on a timestamptz, or its range is unknown until the plan runs.
@@ -437,6 +437,7 @@ mts_plan_path(PlannerInfo *root, RelOptInfo *rel, ParamPathInfo *param,
 {
 	const MtsRelInfo *info = rel->fdw_private;
 	const MtsSortOrder *made = mts_sort_order_open(info->table, order);
+	List *conditions = conditions_of(rel, param);
 	double points = mts_plan_points(root, rel, param);
 	double collections = 1;
 	double rows = param ? param->ppi_rows : info->rows;
@@ -446,14 +447,12 @@ mts_plan_path(PlannerInfo *root, RelOptInfo *rel, ParamPathInfo *param,
 	Path *path;
 
 	if (info->collections > 1)
-		collections =
-			Min(info->collections,
-				1 + info->collections *
-						mts_plan_time_share(root, rel,
-											conditions_of(rel, param)));
+		collections = Min(info->collections,
+						  1 + info->collections *
+								  mts_plan_time_share(root, rel, conditions));
 	buckets = Max(points / info->points_per_bucket, 1);
 	startup = STARTUP_COST + cost.startup + rel->reltarget->cost.startup;
-	run = mts_index_cost(root, rel, conditions_of(rel, param)) +
+	run = mts_index_cost(root, rel, conditions) +
 		  (collections - 1) * STARTUP_COST + buckets * BUCKET_COST +
 		  points * (cpu_tuple_cost + cost.per_tuple) +
 		  rows * rel->reltarget->cost.per_tuple;

@@ -10,9 +10,9 @@
  * one that sorts its buckets.  The second way is planned if MongoDB says that
  * it skips, too.
  *
- * An index can have more fields before that.  The series are then those of
- * the index, and several of them are one of the query's: PostgreSQL takes the
- * first of their first rows.
+ * An index can have more fields before that than the query has keys.  Then the
+ * scan returns a row for each series of the index, and PostgreSQL chooses the
+ * first row of the query's series from these.
  */
 #include "plan/series.h"
 
@@ -233,14 +233,9 @@ make_var_of_field(const RelOptInfo *rel, const char *field)
 	for (int i = 0; i < table->layout.ncolumns; i++)
 	{
 		const MtsColumn *column = &table->layout.columns[i];
-		char dotted[MTS_MAX_PATH];
 
 		if (table->attributes[i].dropped || column->role != MTS_ROLE_KEY ||
-			column->path.nsteps == 0)
-			continue;
-		mts_path_dotted(column->path.steps, column->path.nsteps, dotted,
-						sizeof(dotted));
-		if (strcmp(dotted, field) != 0)
+			!mts_path_is_at(&column->path, field))
 			continue;
 		get_atttypetypmodcoll(table->relid, i + 1, &type, &typmod, &collation);
 		return makeVar(rel->relid, i + 1, type, typmod, collation, 0);
@@ -263,11 +258,11 @@ append_indexed_key(const Series *series, const char *field, Series *fine)
 	if (!var)
 		return false;
 	made = make_column_pathkeys(series->root, var, false);
-	/* the query wants one value of it */
+	/* the conditions of the query leave one value of the key */
 	if (made == NIL)
 		return true;
 	key = linitial(made);
-	for_each_from (lc, series->pathkeys, 0)
+	foreach (lc, series->pathkeys)
 		if (((PathKey *) lfirst(lc))->pk_eclass == key->pk_eclass)
 			key = lfirst(lc);
 	fine->pathkeys = lappend(fine->pathkeys, key);
@@ -292,8 +287,8 @@ find_first_sorted(const Series *series)
 /*
  * Find the series of an index whose first rows are enough: those that have the
  * same values of its fields before the one that sorts the buckets of a series
- * or, without an order, up to the last key of the query.  Such a series is one
- * of the query's, or a part of one.
+ * or, without an order, up to the last key of the query.  The query's series
+ * consist of these.
  *
  * *direction is that of the last key, if the index is read in the order of the
  * buckets.  False if the index does not have these fields.

@@ -63,9 +63,9 @@ keep_values(Node *node, void *target)
 }
 
 /*
- * Tell whether a condition, or a list of them that are ANDed, is false or null
- * if all values are null.  That is what PostgreSQL asks of the conditions
- * above an outer join.
+ * Tell whether a condition is false or null if all values are null.  A List is
+ * the conjunction of its members.  PostgreSQL examines the conditions above an
+ * outer join in the same way.
  */
 static bool
 rejects(const Target *target, Node *condition)

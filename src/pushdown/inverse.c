@@ -620,9 +620,10 @@ find_year(MtsInverse *inverse, const MtsRanges *within, int year)
 }
 
 /*
- * Find the times at which a text may have a value: those of the year that it
- * begins with, and of that year before the year 1.  A year has as many digits
- * more than four as the text has characters more than that of the year 2000.
+ * Find the times at which a text may have a value.  The text begins with a
+ * year Y, and years before the year 1 have no sign in it, so these are the
+ * times of the years Y and -Y.  For each digit of a year after the fourth one,
+ * the text is a character longer than that of the year 2000.
  */
 static MtsRanges
 find_years(MtsInverse *inverse, const MtsRanges *within, Datum value)

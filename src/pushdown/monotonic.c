@@ -349,7 +349,6 @@ apply_field(Analysis *analysis, bool is_text, char *name, Node *time,
 	const char *unit = is_text ? unit_of_pattern(name)
 					   : field ? field->within
 							   : NULL;
-
 	double distance = bounds->distance;
 
 	bounds->distance = HUGE_VAL;

@@ -91,36 +91,17 @@ static bson_t *
 make_term(const Search *search, const bson_t *indexes, bson_iter_t *index,
 		  int *nfields)
 {
-	double least = search->documents;
-	bool needs_term = false;
-	bson_iter_t iter, key;
-	bson_t fields, minimum = BSON_INITIALIZER;
+	MtsIndexUse use = mts_index_use_cheapest(indexes, search->documents,
+											 describe, (void *) search, index);
+	bson_iter_t key;
 	bson_t *terms;
 
-	if (!bson_iter_init(&iter, indexes))
-		return NULL;
-	while (bson_iter_next(&iter))
-	{
-		MtsIndexUse use;
-
-		if (!mts_document_view(&iter, &fields))
-			continue;
-		use = mts_index_use_find(&fields, search->documents, describe,
-								 (void *) search);
-		if (use.nfields == 0 || use.cost >= least)
-			continue;
-		least = use.cost;
-		needs_term = use.needs_term;
-		*nfields = use.nfields;
-		*index = iter;
-	}
-	if (!needs_term || !bson_iter_recurse(index, &key) ||
+	if (!use.needs_term || !bson_iter_recurse(index, &key) ||
 		!bson_iter_next(&key))
 		return NULL;
-	bson_append_minkey(&minimum, "", -1);
-	terms = mts_document_make("{0: {%s: {$gte: %b}}}", bson_iter_key(&key),
-							  &minimum);
-	bson_destroy(&minimum);
+	*nfields = use.nfields;
+	terms = mts_document_new();
+	mts_index_use_push_term(terms, bson_iter_key(&key));
 	return terms;
 }
 

@@ -320,11 +320,12 @@ mts_query_restrict(const bson_t *filter, const bson_t *terms)
 const bson_t *
 mts_query_sent_filter(const MtsTable *table, const bson_t *filter)
 {
-	bson_t *distributed = mts_document_new();
+	bson_t *distributed;
 
-	return table->native && mts_filter_distribute(filter, distributed)
-			   ? distributed
-			   : filter;
+	if (!table->native)
+		return filter;
+	distributed = mts_document_new();
+	return mts_filter_distribute(filter, distributed) ? distributed : filter;
 }
 
 /*

@@ -45,12 +45,12 @@ typedef struct MtsQuery
 	bool on_primary;             /* rows are read in order to change them, or
 								  * are those of a roll-up with that state */
 	const char *headers_problem; /* see MtsQuerySpec */
-	const char *index;           /* in which MongoDB skips, by a term that
-								  * index_skip.c has added; or NULL */
-	List *skipped; /* the names of its fields without conditions */
+	const char *index; /* in which MongoDB skips by the term of index_skip.c;
+						* or NULL */
+	List *skipped;     /* the names of the fields of the index that it skips */
 
-	/* an array of that term, for the documents that come before those that
-	 * are sorted; or NULL */
+	/* the term of index_skip.c, in an array, for the query of the documents
+	 * that come before the sorted ones; or NULL */
 	const bson_t *unsorted_terms;
 } MtsQuery;
 

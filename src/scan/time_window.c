@@ -250,9 +250,9 @@ distance_of(const Search *search, MtsTime t, MtsTime after)
 }
 
 /*
- * Read some times of buckets from the index, of those that satisfy the terms,
- * and remember the first of them in the order.  Returns their number; *last is
- * the last of them.
+ * Read some times from the index, of buckets that satisfy the terms.  Sets
+ * search->found to the first time in the order, and *last to the last one.
+ * Returns the number of times; if it is 0, neither is set.
  */
 static int
 read_times(Search *search, const bson_t *terms, MtsTime *last)
@@ -420,20 +420,16 @@ use_index(Search *search)
 {
 	const MtsQuery *query = search->source->query;
 	bson_iter_t term, field;
-	bson_t minimum = BSON_INITIALIZER;
 
 	search->conditions = mts_document_new();
 	search->terms = mts_document_new();
-	bson_append_minkey(&minimum, "", -1);
 	bson_iter_init(&term, query->filter);
 	while (bson_iter_next(&term))
 		if (bson_iter_init_find(&field, search->sort, bson_iter_key(&term)))
 			bson_append_iter(search->conditions, NULL, 0, &term);
 	if (bson_iter_init(&field, search->sort) && bson_iter_next(&field) &&
 		!bson_iter_init_find(&term, search->conditions, bson_iter_key(&field)))
-		mts_template_push(search->terms, "{%s: {$gte: %b}}",
-						  bson_iter_key(&field), &minimum);
-	bson_destroy(&minimum);
+		mts_index_use_push_term(search->terms, bson_iter_key(&field));
 }
 
 /*

@@ -31,15 +31,6 @@ get_size(const MtsTable *table, double *documents, double *points)
 	return *documents > 0 && *points > 0;
 }
 
-static bool
-is_at(const MtsPath *path, const char *field)
-{
-	char dotted[MTS_MAX_PATH];
-
-	mts_path_dotted(path->steps, path->nsteps, dotted, sizeof(dotted));
-	return path->nsteps > 0 && strcmp(dotted, field) == 0;
-}
-
 /*
  * mts_statistics_column
  *		Return the column, from 0, whose statistics tell of a field of the
@@ -55,13 +46,13 @@ mts_statistics_column(const MtsTable *table, const char *field)
 							   &layout->last};
 
 	for (int i = 0; i < lengthof(times); i++)
-		if (times[i]->is_set && is_at(&times[i]->path, field))
+		if (times[i]->is_set && mts_path_is_at(&times[i]->path, field))
 			return layout->time_column;
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (layout->columns[i].container < 0 &&
 			layout->columns[i].role != MTS_ROLE_SLOT &&
 			!table->attributes[i].dropped &&
-			is_at(&layout->columns[i].path, field))
+			mts_path_is_at(&layout->columns[i].path, field))
 			return i;
 	return -1;
 }

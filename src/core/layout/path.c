@@ -484,6 +484,19 @@ mts_path_dotted(const MtsStep *steps, int nsteps, char *text, size_t size)
 	return len;
 }
 
+/*
+ * mts_path_is_at
+ *		Tell whether MongoDB's queries address the field of a path by a text.
+ */
+bool
+mts_path_is_at(const MtsPath *path, const char *dotted)
+{
+	char own[MTS_MAX_PATH];
+
+	mts_path_dotted(path->steps, path->nsteps, own, sizeof(own));
+	return path->nsteps > 0 && strcmp(own, dotted) == 0;
+}
+
 /* Tell whether two steps, each with a name, have the same name. */
 bool
 mts_path_step_same_name(const MtsStep *a, const MtsStep *b)

@@ -81,6 +81,7 @@ extern bool mts_path_is_in_id(const MtsPath *path);
 extern int mts_path_leading_names(const MtsPath *path);
 extern size_t mts_path_dotted(const MtsStep *steps, int nsteps, char *text,
 							  size_t size);
+extern bool mts_path_is_at(const MtsPath *path, const char *dotted);
 extern bool mts_path_step_is_addressable(const MtsStep *step);
 extern int mts_path_addressable_steps(const MtsPath *path);
 

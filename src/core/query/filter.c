@@ -176,7 +176,10 @@ mts_filter_join(const bson_t *terms, bson_t *doc)
 /*
  * mts_filter_distribute
  *		Rewrite {a: 1, $or: [{b: 2, c: 3}, ..]} as {$or: [{a: 1, b: 2, c: 3},
- *		..]}; false if there is no such $or, or the result would be large.
+ *		..]}.
+ *
+ * Returns false for a filter of another form, and for one whose result would
+ * be large.
  *
  * MongoDB plans each member of an $or at the root by itself.  Below other
  * conditions, it finds bounds of an index for members of one condition only.

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "core/bson/element.h"
+#include "core/bson/template.h"
 
 /* The different values of a field without statistics */
 #define DEFAULT_DISTINCT 200.0
@@ -196,4 +197,56 @@ mts_index_use_find(const bson_t *keys, double documents,
 	result.cost =
 		(seeks + (found > seeks ? found : seeks)) * MTS_INDEX_KEY_COST;
 	return result;
+}
+
+/*
+ * mts_index_use_cheapest
+ *		Find the cheapest use of one of the indexes {name: {field: direction,
+ *		..}, ..}, and set *index to it.
+ *
+ * A scan of the collection has no nfields, and leaves *index.
+ */
+MtsIndexUse
+mts_index_use_cheapest(const bson_t *indexes, double documents,
+					   MtsFieldUseFunction describe, void *arg,
+					   bson_iter_t *index)
+{
+	MtsIndexUse result = {.cost = documents};
+	bson_iter_t iter;
+
+	if (!bson_iter_init(&iter, indexes))
+		return result;
+	while (bson_iter_next(&iter))
+	{
+		const uint8_t *data;
+		uint32_t length;
+		bson_t keys;
+		MtsIndexUse use;
+
+		if (!BSON_ITER_HOLDS_DOCUMENT(&iter))
+			continue;
+		bson_iter_document(&iter, &length, &data);
+		if (!bson_init_static(&keys, data, length))
+			continue;
+		use = mts_index_use_find(&keys, documents, describe, arg);
+		if (use.nfields == 0 || use.cost >= result.cost)
+			continue;
+		result = use;
+		*index = iter;
+	}
+	return result;
+}
+
+/*
+ * mts_index_use_push_term
+ *		Append {field: {$gte: MinKey}} to an array of terms.
+ */
+void
+mts_index_use_push_term(bson_t *terms, const char *field)
+{
+	bson_t minimum = BSON_INITIALIZER;
+
+	bson_append_minkey(&minimum, "", -1);
+	mts_template_push(terms, "{%s: {$gte: %b}}", field, &minimum);
+	bson_destroy(&minimum);
 }

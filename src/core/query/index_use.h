@@ -17,10 +17,9 @@ typedef struct MtsFieldUse
 	bool is_bounded; /* not all values satisfy it */
 	bool has_low;    /* the values have a least one */
 	bool has_high;
-	double nvalues; /* it is one of these; 0 if their number is not known */
-	double
-		ndistinct; /* all different values; 0 if their number is not known */
-	double share;  /* of the documents; 0 if not known */
+	double nvalues; /* the number of values that satisfy it; 0 if not known */
+	double ndistinct; /* different values in all documents; 0 if not known */
+	double share;     /* of the documents that satisfy it; 0 if not known */
 } MtsFieldUse;
 
 /* Describes the use of a field of an index. */
@@ -31,7 +30,8 @@ typedef struct MtsIndexUse
 {
 	int nfields;     /* up to the last one with a condition; 0 if none has */
 	bool needs_term; /* the first field has no condition */
-	double cost;     /* in documents of a scan of the collection */
+	double cost;     /* in documents of a scan of the collection; without a
+					  * use, that of the scan */
 } MtsIndexUse;
 
 extern MtsFieldUse mts_index_use_both(MtsFieldUse a, MtsFieldUse b);
@@ -40,5 +40,10 @@ extern MtsFieldUse mts_index_use_bounds(const bson_t *filter,
 										const char *field);
 extern MtsIndexUse mts_index_use_find(const bson_t *keys, double documents,
 									  MtsFieldUseFunction describe, void *arg);
+extern MtsIndexUse mts_index_use_cheapest(const bson_t *indexes,
+										  double documents,
+										  MtsFieldUseFunction describe,
+										  void *arg, bson_iter_t *index);
+extern void mts_index_use_push_term(bson_t *terms, const char *field);
 
 #endif /* MTS_INDEX_USE_H */
