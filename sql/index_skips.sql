@@ -32,6 +32,11 @@ BEGIN
     END IF;
   END LOOP;
 END $$;
+CREATE FUNCTION skips_in_json(query text, OUT skips json) LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE 'EXPLAIN (COSTS OFF, FORMAT JSON) ' || query INTO skips;
+  skips := skips->0->'Plan'->'Index Skips';
+END $$;
 
 -- Without statistics, a condition on the time selects little
 SELECT shown('SELECT * FROM points WHERE ts >= ''2024-01-05 02:00Z''');
@@ -47,7 +52,7 @@ SELECT shown('SELECT * FROM points WHERE (device = 7 OR site = ''s2'') AND ts >=
 SELECT shown('SELECT device, max(v) FROM points WHERE ts >= ''2024-01-05 02:00Z'' GROUP BY device');
 SELECT shown('UPDATE points SET v = 1 WHERE ts >= ''2024-01-05 02:00Z''');
 SELECT shown('DELETE FROM points WHERE ts < ''2024-01-01 02:00Z''');
-EXPLAIN (COSTS OFF, FORMAT JSON) SELECT v FROM points WHERE ts >= '2024-01-05 02:00Z';
+SELECT skips_in_json('SELECT v FROM points WHERE ts >= ''2024-01-05 02:00Z''');
 
 -- More than a quarter of the documents, or an index that serves
 SELECT shown('SELECT * FROM points WHERE ts >= ''2024-01-03 00:00Z''');

@@ -33,7 +33,7 @@ CREATE TABLE copies.hours AS TABLE hours;
 ANALYZE hours;
 
 EXPLAIN (COSTS OFF) SELECT * FROM hours ORDER BY ts DESC LIMIT 10;
-EXPLAIN (COSTS OFF) SELECT max(ts), min(ts) FROM hours;
+SELECT plan('SELECT max(ts), min(ts) FROM hours');
 CREATE FUNCTION newest(tab text) RETURNS SETOF text LANGUAGE sql AS $$
   SELECT concat_ws(': ', query, regexp_replace(trips(query), ',.*', ''), same(query)) FROM unnest(ARRAY[
     'SELECT ts, device, v FROM % ORDER BY ts DESC, device, v LIMIT 10',
