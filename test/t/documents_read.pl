@@ -21,9 +21,6 @@ plan skip_all => 'FerretDB has no profiler'
   if query(q(SELECT mongo_ts_command('mongo', '{"buildInfo": 1}')::jsonb ? 'ferretdb')) eq 't';
 my $version = query(q(SELECT mongo_ts_command('mongo', '{"buildInfo": 1}')->'versionArray'->0));
 
-# The questions whose keys of indexes still depend on the history, by layout
-my %is_pending = (native => { 'an hour of all by device' => 1, q(a device's day by to_char) => 1 });
-
 # Ask a question in a schema, and return its rows in an order of their own.
 sub ask
 {
@@ -52,7 +49,6 @@ foreach my $layout (grep { $version >= 6 || $_ ne 'native' } layouts())
 
 			is($rows[0], $rows[1], "$server: $name: the rows");
 			ok($n <= $most, "$server: $name: $n documents, at most $most");
-			local our $TODO = $is_pending{$layout}{$name} ? 'the keys depend on the history' : undef;
 			ok($keys <= most_keys($most), "$server: $name: $keys keys, at most @{[most_keys($most)]}");
 		}
 		session_end($session);

@@ -349,6 +349,8 @@ append_element_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 static void
 append_points_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 {
+	MtsRange reach;
+
 	if (layout->time_kind == MTS_TIME_FLAT)
 	{
 		append_time_range(layout, range, terms);
@@ -358,10 +360,12 @@ append_points_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 					   mts_layout_bucket_range(layout, range), terms);
 	if (layout->time_kind != MTS_TIME_POINT)
 		return;
+	/* the first and the last time are at most twice the reach apart */
+	reach = mts_layout_reach(layout, mts_layout_reach(layout, range));
 	append_field_range(layout, &layout->first,
-					   (MtsRange){MTS_TIME_MIN, range.to}, terms);
+					   (MtsRange){reach.from, range.to}, terms);
 	append_field_range(layout, &layout->last,
-					   (MtsRange){range.from, MTS_TIME_MAX}, terms);
+					   (MtsRange){range.from, reach.to}, terms);
 	if (!mts_layout_has_bounds(layout))
 		append_element_range(layout, range, terms);
 }
