@@ -59,7 +59,7 @@ SELECT pushed(condition) FROM (VALUES
   ('to_char(ts, ''yyyy-mm-dd"T"HH24:mi'') = ''2024-10-27T02:30'''), ('to_char(ts, ''YYYY'') <> ''2023'''),
   -- ranges and periods
   ('ts <@ tstzrange(''2024-10-27'', ''2024-10-28'')'), ('tstzrange(''2024-10-27'', ''2024-10-28'', ''(]'') @> ts'),
-  ('NOT ts <@ tstzrange(NULL, ''2024-10-28'')'), ('ts <@ ''empty''::tstzrange'), ('ts::date <@ daterange(''2024-10-27'', NULL)'),
+  ('NOT ts <@ tstzrange(NULL, ''2024-10-28'')'), ('ts <@ tstzrange(now(), now())'), ('ts::date <@ daterange(''2024-10-27'', NULL)'),
   ('(ts, ts) OVERLAPS (''2024-10-28'', ''2024-10-27'')'), ('(timestamptz ''2024-10-27'', interval ''1 day'') OVERLAPS (ts, ts)'),
   ('(ts, ts) OVERLAPS (''2024-10-27'', ''2024-10-27'')'), ('NOT (ts, ts) OVERLAPS (NULL, ''2024-10-27'')'),
   -- parts of a condition
