@@ -20,14 +20,11 @@ INSERT INTO hours SELECT t, device, 1
 -- the query has, and whether PostgreSQL checks each point
 CREATE FUNCTION pushed(condition text, relation text DEFAULT 'hours') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-  plan text = '';
-  line text;
+  lines text = (SELECT string_agg(line || E'\n', '')
+    FROM plan(format('SELECT * FROM %s WHERE %s', relation, condition)) line);
 BEGIN
-  FOR line IN EXECUTE format('EXPLAIN (COSTS OFF) SELECT * FROM %s WHERE %s', relation, condition) LOOP
-    plan = plan || line || E'\n';
-  END LOOP;
-  RETURN condition || E'\n  -> ' || coalesce(substring(plan FROM 'find\((.*), {'), plan)
-    || CASE WHEN plan ~ 'Filter' THEN ' and each point' ELSE '' END;
+  RETURN condition || E'\n  -> ' || coalesce(substring(lines FROM 'find\((.*), {'), lines)
+    || CASE WHEN lines ~ 'Filter' THEN ' and each point' ELSE '' END;
 END $$;
 \pset format unaligned
 \pset tuples_only on

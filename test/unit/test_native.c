@@ -204,33 +204,33 @@ test_shape(void)
 	open_native(&table);
 	is_filter(
 		layout, t, t + MTS_HOUR,
-		"{\"control.min.ts\": {$lt: ISODate(\"2024-01-01T13:00:00Z\")}, \"control.max.ts\": {$gte: ISODate(\"2024-01-01T12:00:00Z\")}, _id: {$gte: ObjectId(\"65929af40000000000000000\"), $lt: ObjectId(\"6592b7500000000000000000\")}}",
+		"{\"control.min.ts\": {$gte: ISODate(\"2024-01-01T09:58:00Z\"), $lt: ISODate(\"2024-01-01T13:00:00Z\")}, \"control.max.ts\": {$gte: ISODate(\"2024-01-01T12:00:00Z\"), $lt: ISODate(\"2024-01-01T15:02:00Z\")}, _id: {$gte: ObjectId(\"65929af40000000000000000\"), $lt: ObjectId(\"6592b7500000000000000000\")}}",
 		"two ends");
 	is_filter(
 		layout, t, MTS_TIME_MAX,
-		"{\"control.max.ts\": {$gte: ISODate(\"2024-01-01T12:00:00Z\")}}",
+		"{\"control.min.ts\": {$gte: ISODate(\"2024-01-01T09:58:00Z\")}, \"control.max.ts\": {$gte: ISODate(\"2024-01-01T12:00:00Z\")}}",
 		"an open end, with wrapped ids");
 	is_filter(
 		layout, wrap, wrap + MTS_HOUR,
-		"{\"control.min.ts\": {$lt: ISODate(\"2106-02-07T07:28:16Z\")}, \"control.max.ts\": {$gte: ISODate(\"2106-02-07T06:28:16Z\")}}",
+		"{\"control.min.ts\": {$gte: ISODate(\"2106-02-07T04:26:16Z\"), $lt: ISODate(\"2106-02-07T07:28:16Z\")}, \"control.max.ts\": {$gte: ISODate(\"2106-02-07T06:28:16Z\"), $lt: ISODate(\"2106-02-07T09:30:16Z\")}}",
 		"a range that wraps");
 	is_filter(
 		layout, wrap + MTS_DAY, wrap + 2 * MTS_DAY,
-		"{\"control.min.ts\": {$lt: ISODate(\"2106-02-09T06:28:16Z\")}, \"control.max.ts\": {$gte: ISODate(\"2106-02-08T06:28:16Z\")}, _id: {$gte: ObjectId(\"000143340000000000000000\"), $lt: ObjectId(\"0002a3000000000000000000\")}}",
+		"{\"control.min.ts\": {$gte: ISODate(\"2106-02-08T04:26:16Z\"), $lt: ISODate(\"2106-02-09T06:28:16Z\")}, \"control.max.ts\": {$gte: ISODate(\"2106-02-08T06:28:16Z\"), $lt: ISODate(\"2106-02-09T08:30:16Z\")}, _id: {$gte: ObjectId(\"000143340000000000000000\"), $lt: ObjectId(\"0002a3000000000000000000\")}}",
 		"a range after 2106");
 	t = table_time(1960, 1, 1, 0, 0, 0);
 	is_filter(
 		layout, t, t + MTS_HOUR,
-		"{\"control.min.ts\": {$lt: ISODate(\"1960-01-01T01:00:00Z\")}, \"control.max.ts\": {$gte: ISODate(\"1960-01-01T00:00:00Z\")}, _id: {$gte: ObjectId(\"ed2ffa340000000000000000\"), $lt: ObjectId(\"ed3024dc0000000000000000\")}}",
+		"{\"control.min.ts\": {$gte: ISODate(\"1959-12-31T21:58:00Z\"), $lt: ISODate(\"1960-01-01T01:00:00Z\")}, \"control.max.ts\": {$gte: ISODate(\"1960-01-01T00:00:00Z\"), $lt: ISODate(\"1960-01-01T03:02:00Z\")}, _id: {$gte: ObjectId(\"ed2ffa340000000000000000\"), $lt: ObjectId(\"ed3024dc0000000000000000\")}}",
 		"a range before 1970");
 	t = table_time(2024, 1, 1, 12, 0, 0);
 	layout->ids_are_ordered = true;
 	is_filter(
 		layout, t, MTS_TIME_MAX,
-		"{\"control.max.ts\": {$gte: ISODate(\"2024-01-01T12:00:00Z\")}, _id: {$gte: ObjectId(\"65929af40000000000000000\")}}",
+		"{\"control.min.ts\": {$gte: ISODate(\"2024-01-01T09:58:00Z\")}, \"control.max.ts\": {$gte: ISODate(\"2024-01-01T12:00:00Z\")}, _id: {$gte: ObjectId(\"65929af40000000000000000\")}}",
 		"an open end");
 	is_filter(layout, MTS_TIME_MIN, t,
-			  "{\"control.min.ts\": {$lt: ISODate(\"2024-01-01T12:00:00Z\")}}",
+			  "{\"control.min.ts\": {$lt: ISODate(\"2024-01-01T12:00:00Z\")}, \"control.max.ts\": {$lt: ISODate(\"2024-01-01T14:02:00Z\")}}",
 			  "an open begin");
 	is_filter(layout, MTS_TIME_MIN, MTS_TIME_MAX, "{}", "all times");
 }
