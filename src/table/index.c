@@ -577,12 +577,12 @@ append_known(const bson_t *reply, bson_t *indexes)
 
 /*
  * Ask for the indexes of a table's collection, of the newest one in a rolling
- * set.  False if the server does not answer soon.  *indexes is NULL if it
- * refuses, or is not MongoDB: to others, an absent field may not be $gte
- * MinKey.
+ * set, and whether the server is MongoDB.  False if it does not answer soon.
+ * *indexes is NULL if it refuses.
  */
 static bool
-try_list(const MtsTable *table, Oid userid, bson_t **indexes)
+try_list(const MtsTable *table, Oid userid, bson_t **indexes,
+		 bool *is_mongodb)
 {
 	MtsCollections *all = mts_collections_list(table, userid, true);
 	MtsConnection *connection;
@@ -591,6 +591,7 @@ try_list(const MtsTable *table, Oid userid, bson_t **indexes)
 	uint32 code;
 
 	*indexes = NULL;
+	*is_mongodb = false;
 	if (!all)
 		return false;
 	if (all->n == 0)
@@ -604,7 +605,8 @@ try_list(const MtsTable *table, Oid userid, bson_t **indexes)
 	connection = mts_connection_get(table->serverid, userid);
 	reply = mts_command_ask_soon(connection, table->database, command,
 								 MTS_FROM_PREFERRED, &code);
-	if (reply && connection->is_mongodb)
+	*is_mongodb = connection->is_mongodb;
+	if (reply)
 	{
 		*indexes = mts_document_new();
 		append_known(reply, *indexes);
@@ -628,13 +630,14 @@ mts_index_known(const MtsTable *table, Oid userid)
 	bool is_silent = mts_known_server_is_silent(table->serverid, userid);
 	MtsKnown *known = mts_native_known(table, userid);
 	bson_t *indexes;
+	bool is_mongodb;
 
 	if (mts_known_is_recent(known->indexed) || is_silent ||
 		table->native_problem ||
 		mts_connection_get(table->serverid, userid)->pins > 0)
 		return known;
-	if (try_list(table, userid, &indexes))
-		mts_known_record_indexes(known, indexes);
+	if (try_list(table, userid, &indexes, &is_mongodb))
+		mts_known_record_indexes(known, indexes, is_mongodb);
 	else
 		mts_known_record_silence(table->serverid, userid);
 	CHECK_FOR_INTERRUPTS();

@@ -127,10 +127,12 @@ mts_known_record_silence(Oid serverid, Oid userid)
  *		not show them.
  */
 void
-mts_known_record_indexes(MtsKnown *known, const bson_t *indexes)
+mts_known_record_indexes(MtsKnown *known, const bson_t *indexes,
+						 bool has_skips)
 {
 	bson_destroy(known->indexes);
 	known->indexes = indexes ? bson_copy(indexes) : NULL;
+	known->has_skips = has_skips;
 	known->indexed = GetCurrentTimestamp();
 }
 

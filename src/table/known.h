@@ -24,6 +24,8 @@ typedef struct MtsKnown
 	TimestampTz indexed; /* when its indexes were listed, or refused */
 	TimestampTz silent;  /* of a server: when a question was not answered */
 	bson_t *indexes; /* {name: {field: direction, ..}, ..}; owned, or NULL */
+	bool has_skips;  /* an absent field is $gte MinKey, as to MongoDB, which
+					  * skips over the values of an index so */
 	double documents;
 	double collections;  /* of a rolling set; otherwise 1 */
 	bool is_ordinary;    /* it is not a native time-series collection */
@@ -36,7 +38,8 @@ extern MtsKnown *mts_known_collection(Oid serverid, Oid userid,
 									  const char *database,
 									  const char *collection);
 extern bool mts_known_server_is_silent(Oid serverid, Oid userid);
-extern void mts_known_record_indexes(MtsKnown *known, const bson_t *indexes);
+extern void mts_known_record_indexes(MtsKnown *known, const bson_t *indexes,
+									 bool has_skips);
 extern void mts_known_forget_indexes(Oid serverid);
 extern void mts_known_record_silence(Oid serverid, Oid userid);
 extern bool mts_known_is_recent(TimestampTz t);
