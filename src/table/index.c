@@ -581,8 +581,7 @@ append_known(const bson_t *reply, bson_t *indexes)
  * *indexes is NULL if it refuses.
  */
 static bool
-try_list(const MtsTable *table, Oid userid, bson_t **indexes,
-		 bool *is_mongodb)
+try_list(const MtsTable *table, Oid userid, bson_t **indexes, bool *is_mongodb)
 {
 	MtsCollections *all = mts_collections_list(table, userid, true);
 	MtsConnection *connection;

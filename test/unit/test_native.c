@@ -229,9 +229,10 @@ test_shape(void)
 		layout, t, MTS_TIME_MAX,
 		"{\"control.min.ts\": {$gte: ISODate(\"2024-01-01T09:58:00Z\")}, \"control.max.ts\": {$gte: ISODate(\"2024-01-01T12:00:00Z\")}, _id: {$gte: ObjectId(\"65929af40000000000000000\")}}",
 		"an open end");
-	is_filter(layout, MTS_TIME_MIN, t,
-			  "{\"control.min.ts\": {$lt: ISODate(\"2024-01-01T12:00:00Z\")}, \"control.max.ts\": {$lt: ISODate(\"2024-01-01T14:02:00Z\")}}",
-			  "an open begin");
+	is_filter(
+		layout, MTS_TIME_MIN, t,
+		"{\"control.min.ts\": {$lt: ISODate(\"2024-01-01T12:00:00Z\")}, \"control.max.ts\": {$lt: ISODate(\"2024-01-01T14:02:00Z\")}}",
+		"an open begin");
 	is_filter(layout, MTS_TIME_MIN, MTS_TIME_MAX, "{}", "all times");
 }
 

@@ -364,8 +364,8 @@ append_points_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 	reach = mts_layout_reach(layout, mts_layout_reach(layout, range));
 	append_field_range(layout, &layout->first,
 					   (MtsRange){reach.from, range.to}, terms);
-	append_field_range(layout, &layout->last,
-					   (MtsRange){range.from, reach.to}, terms);
+	append_field_range(layout, &layout->last, (MtsRange){range.from, reach.to},
+					   terms);
 	if (!mts_layout_has_bounds(layout))
 		append_element_range(layout, range, terms);
 }
