@@ -48,7 +48,7 @@ mts_index_cost_learn(PlannerInfo *root, RelOptInfo *rel)
 		 !rel->has_eclass_joins))
 		return;
 	known = mts_index_known(info->table, mts_plan_user(root, rel));
-	if (!known->indexes || !known->has_skips)
+	if (!known->indexes || !known->is_mongodb)
 		return;
 	info->indexes = mts_document_new();
 	bson_concat(info->indexes, known->indexes);

@@ -569,7 +569,7 @@ mts_source_learn_indexes(MtsBucketSource *source)
 		return;
 	documents = mts_statistics_documents(source->table);
 	known = mts_index_known(source->table, source->userid);
-	mts_source_set_indexes(source, known->has_skips ? known->indexes : NULL,
+	mts_source_set_indexes(source, known->is_mongodb ? known->indexes : NULL,
 						   documents > 0 ? documents : known->documents);
 }
 

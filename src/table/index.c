@@ -577,20 +577,18 @@ append_known(const bson_t *reply, bson_t *indexes)
 
 /*
  * Ask for the indexes of a table's collection, of the newest one in a rolling
- * set, and whether the server is MongoDB.  False if it does not answer soon.
- * *indexes is NULL if it refuses.
+ * set.  False if the server does not answer soon.  *indexes is NULL if it
+ * refuses.
  */
 static bool
-try_list(const MtsTable *table, Oid userid, bson_t **indexes, bool *is_mongodb)
+try_list(const MtsTable *table, Oid userid, bson_t **indexes)
 {
 	MtsCollections *all = mts_collections_list(table, userid, true);
-	MtsConnection *connection;
 	const bson_t *reply;
 	bson_t *command;
 	uint32 code;
 
 	*indexes = NULL;
-	*is_mongodb = false;
 	if (!all)
 		return false;
 	if (all->n == 0)
@@ -601,10 +599,9 @@ try_list(const MtsTable *table, Oid userid, bson_t **indexes, bool *is_mongodb)
 	if (mts_native_is_raw(table))
 		bson_append_bool(command, "rawData", -1, true);
 	/* to list the collections may have replaced the connection */
-	connection = mts_connection_get(table->serverid, userid);
-	reply = mts_command_ask_soon(connection, table->database, command,
-								 MTS_FROM_PREFERRED, &code);
-	*is_mongodb = connection->is_mongodb;
+	reply = mts_command_ask_soon(mts_connection_get(table->serverid, userid),
+								 table->database, command, MTS_FROM_PREFERRED,
+								 &code);
 	if (reply)
 	{
 		*indexes = mts_document_new();
@@ -629,14 +626,15 @@ mts_index_known(const MtsTable *table, Oid userid)
 	bool is_silent = mts_known_server_is_silent(table->serverid, userid);
 	MtsKnown *known = mts_native_known(table, userid);
 	bson_t *indexes;
-	bool is_mongodb;
 
 	if (mts_known_is_recent(known->indexed) || is_silent ||
 		table->native_problem ||
 		mts_connection_get(table->serverid, userid)->pins > 0)
 		return known;
-	if (try_list(table, userid, &indexes, &is_mongodb))
-		mts_known_record_indexes(known, indexes, is_mongodb);
+	if (try_list(table, userid, &indexes))
+		mts_known_record_indexes(known, indexes,
+								 mts_connection_get(table->serverid, userid)
+									 ->is_mongodb);
 	else
 		mts_known_record_silence(table->serverid, userid);
 	CHECK_FOR_INTERRUPTS();

@@ -128,11 +128,11 @@ mts_known_record_silence(Oid serverid, Oid userid)
  */
 void
 mts_known_record_indexes(MtsKnown *known, const bson_t *indexes,
-						 bool has_skips)
+						 bool is_mongodb)
 {
 	bson_destroy(known->indexes);
 	known->indexes = indexes ? bson_copy(indexes) : NULL;
-	known->has_skips = has_skips;
+	known->is_mongodb = is_mongodb;
 	known->indexed = GetCurrentTimestamp();
 }
 

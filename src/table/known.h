@@ -24,8 +24,8 @@ typedef struct MtsKnown
 	TimestampTz indexed; /* when its indexes were listed, or refused */
 	TimestampTz silent;  /* of a server: when a question was not answered */
 	bson_t *indexes; /* {name: {field: direction, ..}, ..}; owned, or NULL */
-	bool has_skips;  /* an absent field is $gte MinKey, as to MongoDB, which
-					  * skips over the values of an index so */
+	bool is_mongodb; /* the server finds an absent field by $gte MinKey, the
+					  * condition by which it skips in an index */
 	double documents;
 	double collections;  /* of a rolling set; otherwise 1 */
 	bool is_ordinary;    /* it is not a native time-series collection */
@@ -39,7 +39,7 @@ extern MtsKnown *mts_known_collection(Oid serverid, Oid userid,
 									  const char *collection);
 extern bool mts_known_server_is_silent(Oid serverid, Oid userid);
 extern void mts_known_record_indexes(MtsKnown *known, const bson_t *indexes,
-									 bool has_skips);
+									 bool is_mongodb);
 extern void mts_known_forget_indexes(Oid serverid);
 extern void mts_known_record_silence(Oid serverid, Oid userid);
 extern bool mts_known_is_recent(TimestampTz t);
