@@ -64,6 +64,7 @@ mts_attempt_begin(MtsConnection *connection, const char *message,
 		.message = message,
 		.needs_primary = from == MTS_FROM_PRIMARY,
 		.is_repeatable = true,
+		.sends_collation = !connection->lacks_collation,
 		.expiry = mts_wait_expiry(connection->selection_timeout),
 		.patience = MTS_PATIENCE,
 	};
@@ -337,8 +338,7 @@ static bool
 refuses_collation(const MtsAttempt *attempt, const bson_error_t *error)
 {
 	return error->domain == MONGOC_ERROR_SERVER &&
-		   !attempt->server.is_mongodb &&
-		   !attempt->connection->lacks_collation &&
+		   !attempt->server.is_mongodb && attempt->sends_collation &&
 		   strstr(error->message, "collation");
 }
 
@@ -374,6 +374,7 @@ mts_attempt_should_repeat(MtsAttempt *attempt, const bson_error_t *error)
 	if (refuses_collation(attempt, error))
 	{
 		connection->lacks_collation = true;
+		attempt->sends_collation = false;
 		/* it happens once in a session, so EXPLAIN does not count it */
 		connection->round_trips--;
 		return true;
@@ -398,7 +399,7 @@ mts_attempt_append_collation(const MtsAttempt *attempt, bson_t *doc)
 {
 	static bson_t simple = BSON_INITIALIZER;
 
-	if (attempt->connection->lacks_collation)
+	if (!attempt->sends_collation)
 		return;
 	if (bson_empty(&simple))
 		bson_append_utf8(&simple, "locale", -1, "simple", -1);

@@ -30,14 +30,15 @@ typedef struct MtsAttempt
 	const char *message; /* of its errors */
 	Oid relid;           /* the table that it is for, or InvalidOid */
 	bool needs_primary;
-	bool is_repeatable;  /* sent twice it has the same effect as once */
-	bool is_write;       /* it writes, or reads what will be written */
-	bool in_transaction; /* the call is a command of a transaction */
-	bool has_failed;     /* it has been sent, without success */
-	int64 expiry;        /* when it is given up, in monotonic microseconds */
-	int64 patience;      /* of the next scan of the members; see MtsWait */
-	bool patience_ended; /* for a member, in the last scan */
-	MtsServer server;    /* the one selected last */
+	bool is_repeatable;   /* sent twice it has the same effect as once */
+	bool is_write;        /* it writes, or reads what will be written */
+	bool in_transaction;  /* the call is a command of a transaction */
+	bool sends_collation; /* unless the server is known to refuse the option */
+	bool has_failed;      /* it has been sent, without success */
+	int64 expiry;         /* when it is given up, in monotonic microseconds */
+	int64 patience;       /* of the next scan of the members; see MtsWait */
+	bool patience_ended;  /* for a member, in the last scan */
+	MtsServer server;     /* the one selected last */
 } MtsAttempt;
 
 extern MtsAttempt mts_attempt_begin(MtsConnection *connection,
