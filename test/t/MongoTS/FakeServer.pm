@@ -12,6 +12,7 @@ use warnings;
 no warnings 'portable';    # 64-bit numbers
 
 use Exporter qw(import);
+use File::Basename qw(basename);
 use IO::Select;
 use IO::Socket::INET;
 use MongoTS::Wire;
@@ -301,6 +302,8 @@ sub run
 sub fake_start
 {
 	my ($log, $documents, %params) = @_;
+	# programs that run side by side share the directory
+	$log .= '.' . basename($0);
 	my $listen = IO::Socket::INET->new(
 		LocalAddr => $params{everywhere} ? '0.0.0.0' : '127.0.0.1',
 		Listen => 10) or die "cannot listen: $!";
