@@ -375,7 +375,7 @@ mts_attempt_should_repeat(MtsAttempt *attempt, const bson_error_t *error)
 	{
 		connection->lacks_collation = true;
 		attempt->sends_collation = false;
-		/* it happens once in a session, so EXPLAIN does not count it */
+		/* EXPLAIN does not count it: only the first commands are refused */
 		connection->round_trips--;
 		return true;
 	}
