@@ -59,7 +59,10 @@ make_filter(MtsFilterKind kind, int room)
 	return filter;
 }
 
-/* A filter on a field of the buckets; ops is {"$gte": value, ..} */
+/*
+ * A filter on a field of the buckets that is not null; ops is {"$gte": value,
+ * ..}, empty for any value, or {"$eq": null}.
+ */
 static MtsFilter *
 make_field(const MtsTable *table, int column, const bson_t *ops)
 {
@@ -70,24 +73,6 @@ make_field(const MtsTable *table, int column, const bson_t *ops)
 	return filter;
 }
 
-/*
- * Require the key's type, where the other operators match other types, too:
- * {$type: "string"}, or {$ne: null} for any type.
- */
-static void
-append_type(const MtsTable *table, int column, bson_t *ops)
-{
-	MtsKeyType key_type = table->attributes[column].key_type;
-	const char *type = mts_type_key_name(key_type);
-
-	if (key_type == MTS_KEY_IS_UUID)
-		mts_type_append_uuids(ops);
-	else if (type)
-		bson_append_utf8(ops, "$type", -1, type, -1);
-	else
-		bson_append_null(ops, "$ne", -1);
-}
-
 /* The filter that a key is null, or that it is not */
 static MtsFilter *
 evaluate_null(const MtsTable *table, int column, bool is_null)
@@ -96,8 +81,6 @@ evaluate_null(const MtsTable *table, int column, bool is_null)
 
 	if (is_null)
 		bson_append_null(ops, "$eq", -1);
-	else
-		append_type(table, column, ops);
 	return make_field(table, column, ops);
 }
 
@@ -384,10 +367,9 @@ evaluate_times(const MtsTable *table, const MtsQual *qual,
 /* ---- Fractions -------------------------------------------------------- */
 
 /*
- * The filter {field: {op: d}}, with NaN where PostgreSQL has it.
- *
- * NaN is greater than all numbers in PostgreSQL and less in MongoDB.  MongoDB
- * does not document whether $lt matches it, so the filter excludes it.
+ * The filter {field: {op: d}}, with NaN where PostgreSQL has it: above all
+ * numbers.  A filter with $gt or $gte finds NaN, which no $lte or $lt matches
+ * (filter.c); the other filters exclude it.
  */
 static MtsFilter *
 evaluate_double(const MtsTable *table, const MtsQual *qual, double d)
@@ -395,17 +377,15 @@ evaluate_double(const MtsTable *table, const MtsQual *qual, double d)
 	int strategy = qual->strategy;
 	bson_t *ops = mts_document_new();
 	MtsFilter *filter = make_field(table, qual->column, ops);
-	MtsFilter *either;
 
+	if (isnan(d) && strategy == BTGreaterStrategyNumber)
+		return make_filter(MTS_FILTER_FALSE, 0);
 	if (strategy == ROWCOMPARE_NE || (isnan(d) && is_less(strategy)))
 	{
 		if (strategy != BTLessEqualStrategyNumber)
 			bson_append_double(ops, "$ne", -1, d);
-		append_type(table, qual->column, ops);
 		return filter;
 	}
-	if (isnan(d) && strategy == BTGreaterStrategyNumber)
-		return make_filter(MTS_FILTER_FALSE, 0);
 	if (strategy == BTEqualStrategyNumber && !isnan(d) && d != rint(d))
 	{
 		/*
@@ -414,18 +394,13 @@ evaluate_double(const MtsTable *table, const MtsQual *qual, double d)
 		 */
 		bson_append_double(ops, "$gte", -1, d);
 		bson_append_double(ops, "$lte", -1, d);
+		bson_append_double(ops, "$ne", -1, NAN);
 		return filter;
 	}
 	bson_append_double(ops, isnan(d) ? "$eq" : operators[strategy], -1, d);
 	if (is_less(strategy))
-		bson_append_double(ops, "$gte", -1, -INFINITY);
-	if (isnan(d) || is_less(strategy) || strategy == BTEqualStrategyNumber)
-		return filter;
-	either = make_filter(MTS_FILTER_OR, 2);
-	either->args[either->nargs++] = filter;
-	either->args[either->nargs++] =
-		make_field(table, qual->column, mts_document_make("{$eq: NaN}"));
-	return either;
+		bson_append_double(ops, "$ne", -1, NAN);
+	return filter;
 }
 
 /* A value as a double; false if MongoDB would compare it differently. */
@@ -634,8 +609,6 @@ evaluate_field(const MtsTable *table, const MtsQual *qual,
 		bson_append_array(ops, is_ne ? "$nin" : "$in", -1, list);
 	else if (listed > 0)
 		bson_append_value(ops, operators[qual->strategy], -1, &value);
-	if (is_ne || (type == MTS_KEY_IS_UUID && is_order))
-		append_type(table, qual->column, ops);
 	return make_field(table, qual->column, ops);
 }
 

@@ -127,6 +127,8 @@ mts_index_skip_add(MtsQuery *query, const bson_t *indexes, double documents)
 		query->index = mts_document_text(bson_iter_key(&index));
 		query->skipped = list_skipped(&search, keys, nfields);
 		query->filter = mts_query_restrict(query->filter, terms);
+		if (query->misfits)
+			query->misfits = mts_query_restrict(query->misfits, terms);
 	}
 	else if (query->unsorted_come_first)
 	{

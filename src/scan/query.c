@@ -180,6 +180,93 @@ unsorted_come_first(const MtsQuery *query)
 		   key->nulls_first && !query->table->attributes[key->column].not_null;
 }
 
+/*
+ * Append the terms of the documents that have another type in a field that
+ * MongoDB sorts by, unless it stores no other.
+ *
+ * An index finds the field behind others if each of those has a condition.
+ */
+static void
+append_misfits(const MtsQuery *query, int key, bson_t *any)
+{
+	const bson_value_t least_of_all = {.value_type = BSON_TYPE_MINKEY};
+	const MtsSortOrder *order = query->order;
+	const MtsTable *table = query->table;
+	const char *field = order->keys[key].field;
+	bool is_time = order->has_time && key == order->nsorted - 1;
+	bson_t *terms = mts_document_new();
+	bson_t *joined = mts_document_new();
+	bson_t *least = mts_document_new();
+
+	if (is_time && table->layout.time_is_date)
+		return;
+	for (int i = 0; i < key; i++)
+		mts_template_push(terms, "{%s: {$gte: %v}}", order->keys[i].field,
+						  &least_of_all);
+	if (is_time)
+		mts_format_append_least(order->time.format, least);
+	else
+		mts_type_append_least(
+			table->attributes[order->keys[key].column].key_type, least);
+	mts_filter_add_other_types(terms, field, least);
+	mts_filter_join(terms, joined);
+	mts_template_push(any, "%o", joined);
+}
+
+/*
+ * Make the filter of the documents that match the condition, and have another
+ * type in a field that MongoDB sorts by; NULL if there is no such field, or if
+ * they are skipped.
+ *
+ * They are before or after all others in MongoDB's order, where a scan that
+ * ends early would not find them.
+ */
+static bson_t *
+make_misfits(const MtsQuery *query, const bson_t *filter)
+{
+	const MtsSortOrder *order = query->order;
+	bson_t *any = mts_document_new();
+	bson_t *terms = mts_document_new();
+
+	if (!order || order->extreme ||
+		query->table->on_invalid != MTS_INVALID_ERROR)
+		return NULL;
+	for (int i = 0; i < order->nsorted; i++)
+		append_misfits(query, i, any);
+	if (bson_empty(any))
+		return NULL;
+	if (bson_count_keys(any) > 1)
+		mts_template_push(terms, "{$or: %a}", any);
+	return mts_query_restrict(filter, bson_empty(terms) ? any : terms);
+}
+
+/* Build the filter of the condition; false if no bucket can match. */
+static bool
+build_filter(const MtsQuery *query, const MtsFilter *condition, bson_t *filter)
+{
+	return mts_filter_build(&query->table->layout, condition,
+							query->table->filter, filter);
+}
+
+/*
+ * Build the filter of the documents, and that of those that cannot be sorted,
+ * which the first one then leaves out as far as it bounds the field of the
+ * time.
+ */
+static void
+build_filters(MtsQuery *query, MtsFilter *condition)
+{
+	bson_t *filter = mts_document_new();
+
+	query->filter = mts_document_new();
+	query->is_possible = build_filter(query, condition, filter);
+	query->misfits = make_misfits(query, filter);
+	if (query->misfits && !query->accepts_null_time && query->order->has_time)
+		condition->args[condition->nargs - 1]->sorted =
+			query->order->time.path;
+	(void) build_filter(query, condition, query->filter);
+}
+
 /* mts_query_make: make the query for the present values of parameters. */
 MtsQuery *
 mts_query_make(const MtsTable *table, const MtsQuerySpec *spec,
@@ -188,9 +275,8 @@ mts_query_make(const MtsTable *table, const MtsQuerySpec *spec,
 	MtsQuery *query = new_query(table, spec);
 	MtsFilter *condition = evaluate_quals(query, spec, econtext);
 
-	query->is_possible = mts_filter_build(&table->layout, condition,
-										  table->filter, query->filter);
 	query->order = spec->order;
+	build_filters(query, condition);
 	choose_content(query, spec);
 	if (query->order)
 		mts_sort_order_append_sort(query->order, query->sort);

@@ -184,6 +184,45 @@ advance(MtsSkipScan *skip, int i)
 }
 
 /*
+ * Have the source read a document that cannot be sorted, which is an error;
+ * false if there is none.
+ */
+static bool
+find_misfit(MtsSkipScan *skip)
+{
+	MtsBucketSource *source = skip->source;
+	MtsFind find = mts_source_find(source->query);
+	MtsFirstBucket *first = palloc0(sizeof(MtsFirstBucket));
+
+	find.filter = source->query->misfits;
+	find.sort = NULL;
+	if (!find.filter)
+		return false;
+	first->bucket =
+		(bson_t *) mts_source_first(source, source->table->collection, &find);
+	if (!first->bucket)
+		return false;
+	mts_source_begin_series(source, mts_document_new(), first);
+	return true;
+}
+
+/* Move to the next series; false if none. */
+static bool
+find_series(MtsSkipScan *skip, int i)
+{
+	while (i >= 0)
+	{
+		if (!advance(skip, i))
+			i--;
+		else if (i == skip->n - 1)
+			return true;
+		else
+			skip->levels[++i].phase = AT_START;
+	}
+	return false;
+}
+
+/*
  * mts_skip_scan_next
  *		Have the source read the next series; false if none.
  *
@@ -192,28 +231,23 @@ advance(MtsSkipScan *skip, int i)
 bool
 mts_skip_scan_next(MtsSkipScan *skip)
 {
-	int i = skip->has_begun ? skip->n - 1 : 0;
+	bool is_first = !skip->has_begun;
 	MemoryContext old;
-	bool found = false;
+	bool found;
 
 	MemoryContextReset(skip->memory);
 	old = MemoryContextSwitchTo(skip->memory);
 	skip->first = NULL;
-	if (!skip->has_begun)
+	if (is_first)
 		skip->levels[0].phase = AT_START;
 	skip->has_begun = true;
-	while (i >= 0 && !found)
+	found = is_first && find_misfit(skip);
+	if (!found && find_series(skip, is_first ? 0 : skip->n - 1))
 	{
-		if (!advance(skip, i))
-			i--;
-		else if (i == skip->n - 1)
-			found = true;
-		else
-			skip->levels[++i].phase = AT_START;
-	}
-	if (found)
+		found = true;
 		mts_source_begin_series(skip->source, outer_terms(skip, skip->n),
 								skip->first);
+	}
 	MemoryContextSwitchTo(old);
 	return found;
 }

@@ -298,17 +298,26 @@ find_column_problem(const MtsColumn *column)
 	return NULL;
 }
 
+/* Tell whether the time of a table is the date in the timeField. */
+static bool
+has_its_time(const MtsTable *table, const MtsNative *native)
+{
+	const MtsColumn *time = mts_layout_time_column(&table->layout);
+
+	return time && time->path.nsteps == 1 &&
+		   is_named(&time->path.steps[0], native->time) &&
+		   time->format.kind == MTS_FORMAT_DATE;
+}
+
 /* Return why a table cannot be rewritten to buckets, or NULL. */
 static const char *
 find_problem(const MtsTable *table, const MtsNative *native)
 {
-	const MtsColumn *time = mts_layout_time_column(&table->layout);
-
+	if (!table->native_buckets)
+		return "option \"native_buckets\" is \"off\"";
 	if (table->filter)
 		return "option \"filter\" is set";
-	if (!time || time->path.nsteps != 1 ||
-		!is_named(&time->path.steps[0], native->time) ||
-		time->format.kind != MTS_FORMAT_DATE)
+	if (!has_its_time(table, native))
 		return psprintf("the time is not the date in field \"%s\"",
 						mts_document_text(native->time));
 	for (int i = 0; i < table->layout.ncolumns; i++)
@@ -385,6 +394,7 @@ rewrite(const MtsTable *points, const MtsNative *native)
 	layout->version = control_field("version", NULL);
 	layout->reach = (MtsSpan){.usecs = native->reach * MTS_SECOND};
 	layout->ids_are_ordered = native->ids_are_ordered;
+	layout->time_is_date = true;
 	if (!mts_layout_build(layout, &error))
 		elog(ERROR, "native buckets have no layout: %s", error.detail);
 	return table;
@@ -411,11 +421,12 @@ find_known(const MtsTable *table, Oid userid, bool *is_silent)
 
 /*
  * Ask the server about the collection of a declared table.  NULL if its
- * buckets are not read, with the reason in *problem if it may be native.
+ * buckets are not read, with the reason in *problem if it may be native, and
+ * whether it is, and the table's time is its own, in *time_is_date.
  */
 static MtsNative *
 find_native(const MtsTable *table, Oid userid, bool is_optional,
-			const char **problem)
+			const char **problem, bool *time_is_date)
 {
 	Question question = {table, userid, is_optional};
 	bool is_silent;
@@ -423,18 +434,18 @@ find_native(const MtsTable *table, Oid userid, bool is_optional,
 	MtsNative *native;
 
 	*problem = NULL;
+	*time_is_date = false;
 	if (!known)
 		return NULL;
-	if (!table->native_buckets || (is_optional && is_silent))
+	if (is_optional && is_silent)
 	{
-		*problem = table->native_buckets
-					   ? NO_ANSWER
-					   : "option \"native_buckets\" is \"off\"";
+		*problem = NO_ANSWER;
 		return NULL;
 	}
 	native = ask_collection(&question, &known->is_ordinary, problem);
 	if (!native)
 		return NULL;
+	*time_is_date = has_its_time(table, native);
 	*problem = find_problem(table, native);
 	if (!*problem)
 		*problem = probe_buckets(&question, native);
@@ -443,7 +454,7 @@ find_native(const MtsTable *table, Oid userid, bool is_optional,
 
 /* Return a table as it is declared, and why its buckets are not read. */
 static const MtsTable *
-by_view(const MtsTable *table, const char *problem)
+by_view(const MtsTable *table, const char *problem, bool time_is_date)
 {
 	MtsTable *copy;
 
@@ -451,6 +462,7 @@ by_view(const MtsTable *table, const char *problem)
 		return table;
 	copy = mts_table_copy(table);
 	copy->native_problem = problem;
+	copy->layout.time_is_date = time_is_date;
 	return copy;
 }
 
@@ -459,9 +471,12 @@ open_table(Relation relation, Oid userid, bool is_optional)
 {
 	const MtsTable *table = mts_table_open(relation);
 	const char *problem;
-	MtsNative *native = find_native(table, userid, is_optional, &problem);
+	bool time_is_date;
+	MtsNative *native =
+		find_native(table, userid, is_optional, &problem, &time_is_date);
 
-	return native ? rewrite(table, native) : by_view(table, problem);
+	return native ? rewrite(table, native)
+				  : by_view(table, problem, time_is_date);
 }
 
 /*
@@ -531,8 +546,8 @@ mts_native_known(const MtsTable *table, Oid userid)
  *		Return what a plan must know of a collection that is or may be native;
  *		NIL for others.
  *
- * It is a list of a serial number, and of the members of MtsNative or the
- * reason why buckets are not read.
+ * It is a list of a serial number, and of the members of MtsNative or, if the
+ * buckets are not read, of the reason and of the layout's time_is_date.
  */
 List *
 mts_native_to_plan(const MtsTable *table)
@@ -548,8 +563,9 @@ mts_native_to_plan(const MtsTable *table)
 	last_serial = last_serial % PG_INT32_MAX + 1;
 	planned[last_serial % lengthof(planned)] = last_serial;
 	if (!native)
-		return list_make2(makeInteger(last_serial),
-						  makeString(pstrdup(table->native_problem)));
+		return list_make3(makeInteger(last_serial),
+						  makeString(pstrdup(table->native_problem)),
+						  makeBoolean(table->layout.time_is_date));
 	return list_make5(makeInteger(last_serial),
 					  makeString(pstrdup(native->time)),
 					  makeString(pstrdup(native->meta)),
@@ -566,7 +582,7 @@ from_plan(List *plan)
 	MtsNative *native;
 	List *flags;
 
-	if (list_length(plan) == 2)
+	if (list_length(plan) == 3)
 		return NULL;
 	native = palloc(sizeof(MtsNative));
 	native->time = strVal(lsecond(plan));
@@ -603,7 +619,9 @@ describe_again(const MtsTable *table, Oid userid, MtsNative *native,
 			   bool is_executed)
 {
 	const char *problem;
-	MtsNative *now = find_native(table, userid, !is_executed, &problem);
+	bool time_is_date;
+	MtsNative *now =
+		find_native(table, userid, !is_executed, &problem, &time_is_date);
 
 	if (now && strcmp(now->time, native->time) == 0 &&
 		strcmp(now->meta, native->meta) == 0 &&
@@ -641,7 +659,7 @@ mts_native_open_planned(Relation relation, Oid userid, List *plan,
 {
 	const MtsTable *table = mts_table_open(relation);
 	MtsNative *native;
-	bool is_first;
+	bool is_first, time_is_date;
 	const char *problem;
 
 	if (plan == NIL)
@@ -653,9 +671,9 @@ mts_native_open_planned(Relation relation, Oid userid, List *plan,
 									   : describe_again(table, userid, native,
 														is_executed));
 	if (!is_first && is_executed && !IsParallelWorker() &&
-		find_native(table, userid, true, &problem))
+		find_native(table, userid, true, &problem, &time_is_date))
 		ResetPlanCache();
-	return by_view(table, strVal(lsecond(plan)));
+	return by_view(table, strVal(lsecond(plan)), boolVal(lthird(plan)));
 }
 
 /* ---- Changes ------------------------------------------------------------ */

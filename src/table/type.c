@@ -10,6 +10,7 @@
 
 #include "access/nbtree.h"
 #include "catalog/pg_type.h"
+#include "utils/float.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 #include "utils/uuid.h"
@@ -146,6 +147,41 @@ const char *
 mts_type_key_name(MtsKeyType type)
 {
 	return key_types[type].name;
+}
+
+/*
+ * mts_type_append_least
+ *		Append {$gte: value}, which every value of a key satisfies except NaN,
+ *		and no value of another type.
+ */
+void
+mts_type_append_least(MtsKeyType type, bson_t *ops)
+{
+	const bson_oid_t oid = {{0}};
+
+	switch (type)
+	{
+		case MTS_KEY_IS_NUMBER:
+			bson_append_double(ops, "$gte", -1, -get_float8_infinity());
+			break;
+		case MTS_KEY_IS_STRING:
+			bson_append_utf8(ops, "$gte", -1, "", 0);
+			break;
+		case MTS_KEY_IS_DATE:
+			bson_append_date_time(ops, "$gte", -1, PG_INT64_MIN);
+			break;
+		case MTS_KEY_IS_BOOL:
+			bson_append_bool(ops, "$gte", -1, false);
+			break;
+		case MTS_KEY_IS_OID:
+			bson_append_oid(ops, "$gte", -1, &oid);
+			break;
+		default:
+			if (key_types[type].name)
+				bson_append_utf8(ops, "$type", -1, key_types[type].name, -1);
+			else
+				bson_append_bool(ops, "$exists", -1, true);
+	}
 }
 
 bool

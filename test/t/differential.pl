@@ -15,6 +15,7 @@ use warnings;
 use Differential::Bounds qw(bounded_layouts);
 use Differential::Condition qw(new_zone);
 use Differential::Data;
+use Differential::Drift qw(drift restore);
 use Differential::Layouts qw(slot_layouts);
 use Differential::Local qw(local_layouts);
 use Differential::Native qw(native_layouts);
@@ -113,7 +114,7 @@ sub everything
 }
 
 # A script of at least n queries on a layout, some before and some after
-# ANALYZE
+# ANALYZE, and of either some while the time of a document has another type
 sub make_queries
 {
 	my ($layout, $n) = @_;
@@ -123,6 +124,9 @@ sub make_queries
 	# plans for a small table, for a seemingly large one, and after ANALYZE
 	my $enlarge = 'UPDATE pg_class SET reltuples = 1e10, relpages = 1e8 '
 	  . "WHERE oid = 'f.$layout->{name}'::regclass;\n";
+	my $drift = drift($layout);
+	my $restore = $drift ? restore($layout) : '';
+	my $drift_again = drift($layout);
 	my $analyze = "SET client_min_messages = error;\n"
 	  . "ANALYZE f.$layout->{name};\nSET client_min_messages = warning;\n";
 
@@ -136,9 +140,15 @@ sub make_queries
 		next if $made < $n / 6;
 		$script .= $enlarge;
 		$enlarge = '';
+		next if $made < $n / 2;
+		$script .= $drift;
+		$drift = '';
 		next if $made < $n * 3 / 4;
-		$script .= $analyze;
-		$analyze = '';
+		$script .= $restore . $analyze;
+		$restore = $analyze = '';
+		next if $made < $n * 9 / 10;
+		$script .= $drift_again;
+		$drift_again = '';
 	}
 	return ($script, $made);
 }

@@ -46,7 +46,12 @@ my %scripts = (
 		return $before ? fake_reply($request, $healthy->()) : undef;
 	},
 	# an empty batch before each one
-	'find patient' => sub { fake_reply($_[0], fake_find($_[0], 1)) },
+	'find patient' => sub {
+		my ($request, $healthy) = @_;
+
+		return fake_reply($request,
+			$request->{fields}{limit} ? $healthy->() : fake_find($request, 1));
+	},
 	'getMore patient' => sub {
 		my ($request, undef, $before) = @_;
 

@@ -3,8 +3,9 @@
  *		Applies filters and projections to documents as MongoDB does.
  *
  * Knows only the operators that core/ uses.  As in the server, a comparison
- * matches only values of one class of types, and a path into an array reaches
- * each of its elements that is a document, and the one with an index.
+ * matches only values of one class of types, null matches absent fields, and a
+ * path into an array reaches each of its elements that is a document, and the
+ * one with an index.
  */
 #ifndef MONGO_H
 #define MONGO_H
@@ -78,6 +79,8 @@ mongo_operator(const bson_iter_t *value, const bson_iter_t *op)
 	int order;
 	bson_iter_t arg;
 
+	if (strcmp(name, "$exists") == 0)
+		return true;
 	if (strcmp(name, "$type") == 0)
 		return strcmp(bson_iter_utf8(op, NULL), "array") == 0
 				   ? BSON_ITER_HOLDS_ARRAY(value)
@@ -172,7 +175,12 @@ mongo_operators(const bson_iter_t *doc, const char *path,
 {
 	static const char *const negations[][2] = {{"$ne", "$eq"},
 											   {"$nin", "$in"}};
-	bson_iter_t op;
+	bson_t any = BSON_INITIALIZER;
+	bson_iter_t op, exists;
+
+	bson_append_bool(&any, "$exists", -1, true);
+	bson_iter_init(&exists, &any);
+	bson_iter_next(&exists);
 
 	for (bson_iter_recurse(ops, &op); bson_iter_next(&op);)
 	{
@@ -196,7 +204,10 @@ mongo_operators(const bson_iter_t *doc, const char *path,
 			bson_append_iter(&single, name, -1, &op);
 			bson_iter_init(&iter, &single);
 			bson_iter_next(&iter);
-			matches = mongo_path(doc, path, &iter);
+			matches =
+				mongo_path(doc, path, &iter) ||
+				(BSON_ITER_HOLDS_NULL(&iter) && strcmp(name, "$eq") == 0 &&
+				 !mongo_path(doc, path, &exists));
 		}
 		bson_destroy(&single);
 		if (matches == is_negated)

@@ -197,8 +197,15 @@ test_shape(void)
 	table_open(1, &table);
 	is_filter(
 		&table, &points, NULL,
-		"{timestamp_minute: {$gte: ISODate(\"2013-10-10T22:59:01Z\"), $lt: ISODate(\"2013-10-11T00:00:00Z\")}}",
+		"{timestamp_minute: {$not: {$lt: ISODate(\"2013-10-10T22:59:01Z\")}, $ne: null}, "
+		"$and: [{timestamp_minute: {$not: {$gte: ISODate(\"2013-10-11T00:00:00Z\")}}}]}",
 		"the filter of an hour in buckets of minutes");
+	points.sorted = &table.layout.bucket_time.path;
+	is_filter(
+		&table, &points, NULL,
+		"{timestamp_minute: {$gte: ISODate(\"2013-10-10T22:59:01Z\"), $lt: ISODate(\"2013-10-11T00:00:00Z\")}}",
+		"the filter of an hour in buckets that are sorted by their minute");
+	points.sorted = NULL;
 	is_filter(&table, &always, NULL, "{}", "true has an empty filter");
 	is_filter(&table, &never, NULL, "nothing", "false matches nothing");
 	is_filter(&table, &both, NULL, "nothing", "points and nothing is nothing");
@@ -217,12 +224,104 @@ test_shape(void)
 	table_open(12, &table);
 	points.ranges = (MtsRanges){1, items};
 	items[0].to = t + 40 * MTS_DAY;
-	is_filter(&table, &points, NULL, "{m: {$in: [\"2013:10\", \"2013:11\"]}}",
-			  "times as text that does not sort are enumerated");
+	is_filter(
+		&table, &points, NULL,
+		"{$or: [{m: {$in: [\"2013:10\", \"2013:11\"]}}, {m: {$ne: null, $not: {$gte: \"\"}}}]}",
+		"times as text that does not sort are enumerated");
 	items[0].from = MTS_TIME_MIN;
 	is_filter(
 		&table, &points, NULL, "{}",
 		"times as text that does not sort are not enumerated in an open range");
+}
+
+/* Replace the time of a bucket by a value of another type. */
+static void
+replace_time(const TestTable *table, const bson_t *doc, const bson_t *value,
+			 bson_t *replaced)
+{
+	const MtsLayout *layout = &table->layout;
+	const MtsPath *path = layout->time_kind == MTS_TIME_FLAT
+							  ? &mts_layout_time_column(layout)->path
+							  : &layout->bucket_time.path;
+	bson_iter_t iter;
+
+	for (bson_iter_init(&iter, doc); bson_iter_next(&iter);)
+		if (strlen(bson_iter_key(&iter)) != path->steps[0].len ||
+			memcmp(bson_iter_key(&iter), path->steps[0].name,
+				   path->steps[0].len) != 0)
+			bson_append_iter(replaced, NULL, 0, &iter);
+		else
+		{
+			bson_iter_t first;
+
+			bson_iter_init(&first, value);
+			bson_iter_next(&first);
+			bson_append_iter(replaced, bson_iter_key(&iter), -1, &first);
+		}
+}
+
+/*
+ * A document whose time has another type than its format's matches every
+ * range that has bounds, since reading it is an error; without a time none.
+ */
+static void
+test_other_types(const TestTable *table)
+{
+	static Bucket bucket;
+	static char filter[SHELL_TEXT];
+	static const char *const values[] = {"{0: 'x'}", "{0: 7}", "{0: true}",
+										 "{0: {a: 1}}", "{0: null}"};
+	const MtsLayout *layout = &table->layout;
+	const MtsField *field = &layout->bucket_time;
+	MtsField flat;
+	MtsRange items[1];
+	MtsFilter cond = {.kind = MTS_FILTER_TIME, .ranges = {1, items}};
+	char name[128];
+
+	if (layout->time_kind == MTS_TIME_FLAT)
+	{
+		flat = (MtsField){true, mts_layout_time_column(layout)->path,
+						  mts_layout_time_column(layout)->format};
+		field = &flat;
+	}
+	if (!field->is_set || field->path.nsteps != 1)
+		return;
+	bucket_fill(&bucket, table, bucket_random_start(table), 3);
+	items[0] = (MtsRange){bucket.start, bucket.start + MTS_DAY};
+	for (int i = 0; i < (int) (sizeof(values) / sizeof(values[0])); i++)
+	{
+		bson_t value = BSON_INITIALIZER, least = BSON_INITIALIZER;
+		bson_t doc = BSON_INITIALIZER, other = BSON_INITIALIZER;
+		bson_t terms = BSON_INITIALIZER, type = BSON_INITIALIZER;
+		bool is_null = i == 4;
+		bool has_type;
+
+		mts_template_fields(&value, values[i]);
+		replace_time(table, &bucket.doc, &value, &doc);
+		mts_format_append_least(&field->format, &least);
+		mts_template_fields(&type, "{0: %o}", &least);
+		has_type = mongo_matches(&value, &type);
+		if (!has_type &&
+			matches(layout, &cond, &doc, NULL, filter) == is_null &&
+			strcmp(filter, "{}") != 0)
+			tap_fault("%s: %s is %smatched by %.500s", table->spec->name,
+					  values[i], is_null ? "" : "not ", filter);
+		mts_filter_add_other_types(&terms, "0", &least);
+		mts_filter_join(&terms, &other);
+		if (mongo_matches(&value, &other) != (!has_type && !is_null))
+			tap_fault("%s: %s has no type of its own", table->spec->name,
+					  values[i]);
+		bson_destroy(&type);
+		bson_destroy(&terms);
+		bson_destroy(&other);
+		bson_destroy(&doc);
+		bson_destroy(&least);
+		bson_destroy(&value);
+	}
+	bson_destroy(&bucket.doc);
+	snprintf(name, sizeof(name), "the filter finds other types: %s",
+			 table->spec->name);
+	tap_claim(name);
 }
 
 /*
@@ -301,6 +400,7 @@ main(void)
 	{
 		table_open(i, &table);
 		test_covers(&table);
+		test_other_types(&table);
 	}
 	test_tight();
 	test_shape();

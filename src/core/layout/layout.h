@@ -110,6 +110,8 @@ typedef struct MtsLayout
 					* this apart; zero for other buckets */
 	bool slots_are_local; /* slots count the local time of the clock's zone */
 	bool ids_are_ordered; /* the _ids of native buckets sort as their starts */
+	bool time_is_date;    /* MongoDB stores no other time: the points are those
+						   * of a time-series collection */
 	MtsClock clock;
 
 	/* completed by mts_layout_build */

@@ -55,9 +55,15 @@ has_operators(const bson_iter_t *element)
 		   bson_iter_key(&child)[0] == '$';
 }
 
-/* Tell whether two documents have an operator in common. */
 static bool
-share_operator(const bson_iter_t *a, const bson_iter_t *b)
+is_null_in_both(const bson_iter_t *a, const bson_iter_t *b)
+{
+	return BSON_ITER_HOLDS_NULL(a) && BSON_ITER_HOLDS_NULL(b);
+}
+
+/* Tell whether two documents have an operator in common with other values. */
+static bool
+contradict(const bson_iter_t *a, const bson_iter_t *b)
 {
 	bson_iter_t child_a, child_b;
 
@@ -65,12 +71,13 @@ share_operator(const bson_iter_t *a, const bson_iter_t *b)
 		return true;
 	while (bson_iter_next(&child_a))
 		if (bson_iter_recurse(b, &child_b) &&
-			bson_iter_find(&child_b, bson_iter_key(&child_a)))
+			bson_iter_find(&child_b, bson_iter_key(&child_a)) &&
+			!is_null_in_both(&child_a, &child_b))
 			return true;
 	return false;
 }
 
-/* Append the operators of one element to a document of operators. */
+/* Append those operators of an element that a document does not have yet. */
 static void
 copy_operators(const bson_iter_t *element, bson_t *ops)
 {
@@ -78,7 +85,8 @@ copy_operators(const bson_iter_t *element, bson_t *ops)
 
 	if (bson_iter_recurse(element, &child))
 		while (bson_iter_next(&child))
-			bson_append_iter(ops, bson_iter_key(&child), -1, &child);
+			if (!bson_has_field(ops, bson_iter_key(&child)))
+				bson_append_iter(ops, bson_iter_key(&child), -1, &child);
 }
 
 /* Add the operators of an element to those of the same field in doc. */
@@ -124,7 +132,7 @@ merge_element(bson_t *doc, const bson_iter_t *element)
 		return true;
 	}
 	if (!has_operators(&existing) || !has_operators(element) ||
-		share_operator(&existing, element))
+		contradict(&existing, element))
 		return false;
 	add_operators(doc, element);
 	return true;
@@ -274,11 +282,113 @@ can_match(const MtsPath *path)
 	return path->nsteps > 0;
 }
 
+/*
+ * mts_filter_add_other_types
+ *		Append the terms of the documents that have another type in a field
+ *		than the values that are at least as great as least, {$gte: value}.
+ */
+void
+mts_filter_add_other_types(bson_t *terms, const char *field,
+						   const bson_t *least)
+{
+	mts_template_push(terms, "{%s: {$ne: null, $not: %o}}", field, least);
+}
+
+/*
+ * The operators of the values that an operator excludes, NULL after the last
+ * one; an empty list for an operator that is not one of order.
+ */
+static const char *const *
+opposites_of(const char *op)
+{
+	static const struct
+	{
+		const char *op;
+		const char *opposites[3];
+	} operators[] = {{"$lt", {"$gte"}},
+					 {"$lte", {"$gt"}},
+					 {"$eq", {"$lt", "$gt"}},
+					 {"$gte", {"$lt"}},
+					 {"$gt", {"$lte"}}};
+	static const char *const none[] = {NULL};
+
+	for (int i = 0; i < (int) (sizeof(operators) / sizeof(operators[0])); i++)
+		if (strcmp(operators[i].op, op) == 0)
+			return operators[i].opposites;
+	return none;
+}
+
+/* Append {field: {$not: {opposite: value}}} for each operator of order. */
+static void
+append_negations(const char *field, const bson_t *ops, bson_t *terms)
+{
+	const char *const *opposites;
+	bson_iter_t iter;
+
+	for (bson_iter_init(&iter, ops); bson_iter_next(&iter);)
+		for (opposites = opposites_of(bson_iter_key(&iter)); *opposites;
+			 opposites++)
+			mts_filter_add_not(terms, field, *opposites, &iter);
+}
+
+/*
+ * Append the terms of the documents whose field compares so, or has a value of
+ * a type that the operators do not compare.
+ *
+ * MongoDB compares values of one class of types only, so a document whose
+ * writer has changed the type would not be found.  It must be: reading it is
+ * an error.  The terms are one scan of an index, over the range and over all
+ * other types, also in the order of the field.  A disjunction of the range and
+ * of the other types would be two scans, and MongoDB would remember each
+ * document of both.
+ *
+ * An array is compared by its elements.
+ */
+static void
+append_any_type(const char *field, const bson_t *ops, bson_t *terms)
+{
+	if (bson_has_field(ops, "$in"))
+		mts_template_push(
+			terms, "{$or: [{%s: %o}, {%s: {$ne: null, $not: {$gte: ''}}}]}",
+			field, ops, field);
+	else
+	{
+		append_negations(field, ops, terms);
+		mts_template_push(terms, "{%s: {$ne: null}}", field);
+	}
+}
+
+/*
+ * Append the terms of the documents whose field compares so and is not null,
+ * or has a value of another type.  Those of an equality have this type, so
+ * that an index finds them in the order of the fields that follow.
+ */
+static void
+append_comparison(const MtsPath *path, const bson_t *ops, bson_t *terms)
+{
+	char field[MTS_MAX_PATH];
+	bson_t others = BSON_INITIALIZER; /* that are not of order */
+
+	if (bson_has_field(ops, "$eq") || bson_has_field(ops, "$in"))
+	{
+		append_term(terms, path, ops);
+		return;
+	}
+	mts_path_dotted(path->steps, path->nsteps, field, sizeof(field));
+	bson_copy_to_excluding_noinit(ops, &others, "$lt", "$lte", "$gte", "$gt",
+								  NULL);
+	append_any_type(field, ops, terms);
+	append_term(terms, path, &others);
+	bson_destroy(&others);
+}
+
+/* Append the terms of a range of a field; none if that has no bounds. */
 static void
 append_field_range(const MtsLayout *layout, const MtsField *field,
-				   MtsRange range, bson_t *terms)
+				   MtsRange range, bool has_type, bson_t *terms)
 {
 	bson_t ops = BSON_INITIALIZER;
+	char text[MTS_MAX_PATH];
 
 	if (field->is_set && can_match(&field->path))
 	{
@@ -286,20 +396,38 @@ append_field_range(const MtsLayout *layout, const MtsField *field,
 		if (bson_empty(&ops))
 			mts_format_enumerate(&field->format, &layout->clock, range,
 								 MAX_TEXTS, &ops);
-		append_term(terms, &field->path, &ops);
+		mts_path_dotted(field->path.steps, field->path.nsteps, text,
+						sizeof(text));
+		if (has_type)
+			append_term(terms, &field->path, &ops);
+		else if (!bson_empty(&ops))
+			append_any_type(text, &ops, terms);
 	}
 	bson_destroy(&ops);
 }
 
+/*
+ * Tell whether only values of the type of its format are wanted of a field of
+ * the points' time: of the field that documents are sorted by, or where
+ * MongoDB stores no other.
+ */
+static bool
+has_type(const MtsLayout *layout, const MtsFilter *cond, const MtsPath *path)
+{
+	return layout->time_is_date || cond->sorted == path;
+}
+
 /* Append the range of a document's time, which is not null. */
 static void
-append_time_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
+append_time_range(const MtsLayout *layout, const MtsFilter *cond,
+				  MtsRange range, bson_t *terms)
 {
 	const MtsColumn *time = mts_layout_time_column(layout);
 	MtsField field = {true, time->path, time->format};
 	char text[MTS_MAX_PATH];
 
-	append_field_range(layout, &field, range, terms);
+	append_field_range(layout, &field, range,
+					   has_type(layout, cond, &time->path), terms);
 	if (range.from != MTS_TIME_MIN || range.to != MTS_TIME_MAX ||
 		mts_path_addressable_steps(&time->path) != time->path.nsteps)
 		return;
@@ -308,8 +436,24 @@ append_time_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 }
 
 /*
- * Append {array: {$elemMatch: bounds}} if the points are elements of one array
- * and have their own time.  It is the only bound if the bucket has no time.
+ * Append {array: {$elemMatch: ops}}, or {array: {$elemMatch: {time: ops}}} for
+ * a time in the elements.
+ */
+static void
+append_elements(const char *array, const char *time, const bson_t *ops,
+				bson_t *any)
+{
+	if (*time)
+		mts_template_push(any, "{%s: {$elemMatch: {%s: %o}}}", array, time,
+						  ops);
+	else
+		mts_template_push(any, "{%s: {$elemMatch: %o}}", array, ops);
+}
+
+/*
+ * Append the terms of the documents with an element in a range, or with one
+ * whose time has another type, if the points are elements of one array and
+ * have their own time.  It is the only bound if the bucket has no time.
  */
 static void
 append_element_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
@@ -317,55 +461,62 @@ append_element_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 	const MtsColumn *time = mts_layout_time_column(layout);
 	const MtsPath *path = &time->path;
 	int array = mts_path_addressable_steps(path);
-	MtsPath head = *path; /* the array */
-	MtsPath tail = {0};   /* the time in its elements */
-	bson_t ops = BSON_INITIALIZER;
-	bson_t match = BSON_INITIALIZER;
-	bson_t element;
+	MtsPath tail = {0}; /* the time in its elements */
+	bson_t ops = BSON_INITIALIZER, other = BSON_INITIALIZER;
+	bson_t least = BSON_INITIALIZER, any = BSON_INITIALIZER;
 	char field[MTS_MAX_PATH];
+	char in_element[MTS_MAX_PATH] = "";
 
 	if (path->nslots != 1 || array == 0 || array == path->nsteps ||
 		path->steps[array].kind != MTS_STEP_ELEMENT)
 		return;
-	head.nsteps = array;
+	mts_path_dotted(path->steps, array, field, sizeof(field));
 	tail.nsteps = path->nsteps - array - 1;
 	memcpy(tail.steps, path->steps + array + 1, tail.nsteps * sizeof(MtsStep));
+	if (tail.nsteps > 0)
+		mts_path_dotted(tail.steps, tail.nsteps, in_element,
+						sizeof(in_element));
 	mts_format_bounds(&time->format, &layout->clock, range, &ops);
-	if (!bson_empty(&ops) && tail.nsteps == 0)
-		bson_append_document(&match, "$elemMatch", -1, &ops);
-	else if (!bson_empty(&ops) && can_match(&tail))
+	if (!bson_empty(&ops) && (tail.nsteps == 0 || can_match(&tail)))
 	{
-		mts_path_dotted(tail.steps, tail.nsteps, field, sizeof(field));
-		bson_append_document_begin(&match, "$elemMatch", -1, &element);
-		append_ops(&element, field, &ops);
-		bson_append_document_end(&match, &element);
+		mts_format_append_least(&time->format, &least);
+		mts_template_fields(&other, "{$ne: null, $not: %o}", &least);
+		append_elements(field, in_element, &ops, &any);
+		append_elements(field, in_element, &other, &any);
+		mts_template_push(terms, "{$or: %a}", &any);
 	}
-	append_term(terms, &head, &match);
-	bson_destroy(&match);
+	bson_destroy(&any);
+	bson_destroy(&least);
+	bson_destroy(&other);
 	bson_destroy(&ops);
 }
 
 /* Append terms that all buckets with a point of the range satisfy. */
 static void
-append_points_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
+append_points_range(const MtsLayout *layout, const MtsFilter *cond,
+					MtsRange range, bson_t *terms)
 {
+	const MtsField *bucket_time = &layout->bucket_time;
+	const MtsField *first = &layout->first;
+	const MtsField *last = &layout->last;
 	MtsRange reach;
 
 	if (layout->time_kind == MTS_TIME_FLAT)
 	{
-		append_time_range(layout, range, terms);
+		append_time_range(layout, cond, range, terms);
 		return;
 	}
-	append_field_range(layout, &layout->bucket_time,
-					   mts_layout_bucket_range(layout, range), terms);
+	append_field_range(layout, bucket_time,
+					   mts_layout_bucket_range(layout, range),
+					   has_type(layout, cond, &bucket_time->path), terms);
 	if (layout->time_kind != MTS_TIME_POINT)
 		return;
 	/* the first and the last time are at most twice the reach apart */
 	reach = mts_layout_reach(layout, mts_layout_reach(layout, range));
-	append_field_range(layout, &layout->first,
-					   (MtsRange){reach.from, range.to}, terms);
-	append_field_range(layout, &layout->last, (MtsRange){range.from, reach.to},
-					   terms);
+	append_field_range(layout, first, (MtsRange){reach.from, range.to},
+					   has_type(layout, cond, &first->path), terms);
+	append_field_range(layout, last, (MtsRange){range.from, reach.to},
+					   has_type(layout, cond, &last->path), terms);
 	if (!mts_layout_has_bounds(layout))
 		append_element_range(layout, range, terms);
 }
@@ -419,7 +570,7 @@ append_id_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 	if (starts.to == MTS_TIME_MAX ? !layout->ids_are_ordered
 								  : !move_to_first_period(&starts))
 		return;
-	append_field_range(layout, &id, starts, terms);
+	append_field_range(layout, &id, starts, true, terms);
 }
 
 /* Append the terms of one range of a condition. */
@@ -428,12 +579,12 @@ append_range(const MtsLayout *layout, const MtsFilter *cond, MtsRange range,
 			 bson_t *terms)
 {
 	if (cond->kind == MTS_FILTER_TIME)
-		append_points_range(layout, range, terms);
+		append_points_range(layout, cond, range, terms);
 	else
 	{
 		MtsField field = {true, cond->column->path, cond->column->format};
 
-		append_field_range(layout, &field, range, terms);
+		append_field_range(layout, &field, range, false, terms);
 	}
 }
 
@@ -635,21 +786,11 @@ mts_filter_bounds(const MtsLayout *layout, const MtsColumn *column,
 static void
 append_bounded(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 {
-	static const struct
-	{
-		const char *op;
-		const char *excluded[2]; /* by a bound that compares so */
-	} sides[] = {{"$lt", {"$gte"}},
-				 {"$lte", {"$gt"}},
-				 {"$eq", {"$lt", "$gt"}},
-				 {"$gte", {"$lt"}},
-				 {"$gt", {"$lte"}}};
+	const char *const *opposites = opposites_of(cond->op);
 	bson_t none = BSON_INITIALIZER;
 
-	for (int i = 0; i < (int) (sizeof(sides) / sizeof(sides[0])); i++)
-		for (int j = 0; j < 2; j++)
-			if (strcmp(sides[i].op, cond->op) == 0 && sides[i].excluded[j])
-				append_side(layout, cond, sides[i].excluded[j], &none);
+	for (; *opposites; opposites++)
+		append_side(layout, cond, *opposites, &none);
 	if (!bson_empty(&none))
 		mts_template_push(terms, "{$nor: %a}", &none);
 	bson_destroy(&none);
@@ -738,7 +879,7 @@ append_cond(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 		case MTS_FILTER_FIELD:
 			if (can_match(&cond->column->path) &&
 				!mts_path_has_index(&cond->column->path))
-				append_term(terms, &cond->column->path, cond->ops);
+				append_comparison(&cond->column->path, cond->ops, terms);
 			return true;
 		case MTS_FILTER_BOUNDED:
 			append_bounded(layout, cond, terms);

@@ -34,16 +34,21 @@ typedef struct MtsFilter
 	const bson_t *ops;       /* of FIELD: {"$gte": value, ..} */
 	const bson_t *texts;     /* of SLOT: an array of the keys */
 	const char *op;          /* of BOUNDED: "$lt", "$lte", "$eq", .. */
-	const char *type;  /* of BOUNDED: what $type calls the bounds' type */
-	bson_value_t low;  /* The column is compared with a value from low */
-	bson_value_t high; /* to high; if these differ, between them. */
-	MtsRanges ranges;  /* of TIME_FIELD and TIME */
+	const char *type;      /* of BOUNDED: what $type calls the bounds' type */
+	bson_value_t low;      /* The column is compared with a value from low */
+	bson_value_t high;     /* to high; if these differ, between them. */
+	MtsRanges ranges;      /* of TIME_FIELD and TIME */
+	const MtsPath *sorted; /* of TIME: the field of the layout that documents
+							* are sorted by, which is to have the type of its
+							* format; NULL if any type is wanted */
 } MtsFilter;
 
 extern bool mts_filter_build(const MtsLayout *layout, const MtsFilter *cond,
 							 const bson_t *table_filter, bson_t *filter);
 extern void mts_filter_add_not(bson_t *terms, const char *field,
 							   const char *op, bson_iter_t *value);
+extern void mts_filter_add_other_types(bson_t *terms, const char *field,
+									   const bson_t *least);
 extern void mts_filter_bounds(const MtsLayout *layout, const MtsColumn *column,
 							  const char *type, bson_t *filter);
 extern void mts_filter_join(const bson_t *terms, bson_t *doc);

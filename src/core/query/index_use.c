@@ -61,6 +61,15 @@ bounds_of_value(const bson_iter_t *value)
 				use.has_low |= bson_iter_type(&op) != BSON_TYPE_MINKEY;
 			else if (strncmp(name, "$lt", 3) == 0)
 				use.has_high = true;
+			else if (strcmp(name, "$not") == 0 &&
+					 bson_iter_recurse(&op, &member) &&
+					 bson_iter_next(&member))
+			{
+				/* the other types are few */
+				name = bson_iter_key(&member);
+				use.has_low |= strncmp(name, "$lt", 3) == 0;
+				use.has_high |= strncmp(name, "$gt", 3) == 0;
+			}
 		}
 	if (!has_operators && !BSON_ITER_HOLDS_REGEX(value))
 		use.nvalues = 1;

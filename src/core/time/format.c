@@ -271,7 +271,10 @@ wrong_type(MtsError *error, const char *declaration, const MtsElement *element)
 static bool
 out_of_range(MtsError *error)
 {
-	return mts_error_set(error, NULL, "The time is out of range.");
+	return mts_error_set(
+		error,
+		"Correct the document, set option \"on_invalid\" to \"skip\", or give the query both bounds of the time.",
+		"The time is out of range.");
 }
 
 static bool
@@ -1016,6 +1019,15 @@ mts_format_key_unit(const MtsFormat *format)
 
 /* ---- Bounds ------------------------------------------------------------ */
 
+/* Tell whether a format other than a date stores text, not a number. */
+static bool
+stores_text(const MtsFormat *format)
+{
+	return format->kind == MTS_FORMAT_TEXT
+			   ? !format->is_number
+			   : format->kind == MTS_FORMAT_ISO8601 || format->ndigits > 0;
+}
+
 typedef enum Bound
 {
 	LOWER,
@@ -1189,6 +1201,35 @@ mts_format_bounds(const MtsFormat *format, const MtsClock *clock,
 		append_bound(format, clock, range.from, LOWER, ops);
 	if (range.to != MTS_TIME_MAX)
 		append_bound(format, clock, range.to, UPPER, ops);
+}
+
+/*
+ * mts_format_append_least
+ *		Append {$gte: value}, which all stored times satisfy, and no value of
+ *		another type.
+ */
+void
+mts_format_append_least(const MtsFormat *format, bson_t *ops)
+{
+	const bson_oid_t oid = {{0}};
+
+	switch (format->kind)
+	{
+		case MTS_FORMAT_DATE:
+			bson_append_date_time(ops, "$gte", -1, INT64_MIN);
+			break;
+		case MTS_FORMAT_OID:
+			bson_append_oid(ops, "$gte", -1, &oid);
+			break;
+		case MTS_FORMAT_TIMESTAMP:
+			bson_append_timestamp(ops, "$gte", -1, 0, 0);
+			break;
+		default:
+			if (stores_text(format))
+				bson_append_utf8(ops, "$gte", -1, "", 0);
+			else
+				bson_append_double(ops, "$gte", -1, -INFINITY);
+	}
 }
 
 /* Append the texts of the times of a range; false if they are too many. */

@@ -12,7 +12,7 @@ use warnings;
 use Differential::Data;
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(indexes);
+our @EXPORT_OK = qw(indexes fields_of);
 
 # The ways that are drawn; environment variable INDEXES is a pattern of them.
 my @rare = (

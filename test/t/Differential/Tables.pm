@@ -25,7 +25,8 @@ our @EXPORT_OK = qw(functions fill_tables indexing);
 # `pair` makes the query that compares all rows. `pair_by` makes the one that
 # compares keys of the rows, perhaps the position of a row, and looks for each
 # row in whole. `ask` records the answers of both sides; the foreign one may
-# fail where the local one, executed alone, also fails.
+# fail where the local one, executed alone, also fails, or while the time of a
+# document has drifted.
 #
 # The limit, which no query reaches, keeps the comparisons' hash tables small
 # where the planner expects many rows and may not sort: since PostgreSQL 19, one
@@ -111,6 +112,11 @@ my $functions = <<'END';
 			o.problem := concat_ws(E'\n', sqlerrm, detail,
 				substring(place from '^MongoDB[^\n]*'));
 			BEGIN
+				IF current_setting('test.drift', true) = 'on'
+					AND sqlstate = 'HV004'
+				THEN
+					RAISE EXCEPTION 'the time of a document has drifted';
+				END IF;
 				EXECUTE alone;
 			EXCEPTION WHEN OTHERS THEN
 				o.problem := NULL;

@@ -209,6 +209,9 @@ sub answer
 	my $name = $request->{name};
 
 	return hello($fake) if $name =~ /^(?:hello|ismaster)$/i;
+	# one that cannot be sorted
+	return fake_find($request, 0)
+	  if $name eq 'find' && ($request->{fields}{limit} // 0) == 1;
 	if ($name eq 'find' || $name eq 'aggregate')
 	{
 		my $cursor = new_cursor();
