@@ -16,7 +16,7 @@ DECLARE
   line text;
 BEGIN
   FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF) ' || replace(query, '@', 'metrics') LOOP
-    IF line ~ 'MongoDB Query' THEN
+    IF line ~ 'MongoDB Query:' THEN
       RETURN NEXT coalesce(substring(line FROM ', (\{[^{}]*: 1\})\)'), line);
     END IF;
   END LOOP;

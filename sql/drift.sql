@@ -28,7 +28,7 @@ CREATE FUNCTION met(relation text) RETURNS SETOF text LANGUAGE sql AS $$
     'SELECT * FROM @ WHERE ts BETWEEN ''2024-05-01'' AND ''2024-05-02''',
     'SELECT * FROM @ WHERE ts = ''2024-05-01 10:00''', 'SELECT ts FROM @ WHERE ts <> ''2024-05-01 10:00''',
     'SELECT * FROM @ WHERE ts BETWEEN ''2024-05-01'' AND ''2024-05-02'' OR ts > ''2024-06-01''',
-    'SELECT * FROM @ ORDER BY ts LIMIT 1', 'SELECT * FROM @ ORDER BY ts DESC NULLS LAST LIMIT 1',
+    'SELECT * FROM @ ORDER BY ts LIMIT 1', 'SELECT * FROM @ ORDER BY ts DESC LIMIT 1', 'SELECT * FROM @ ORDER BY ts DESC NULLS LAST LIMIT 1',
     'SELECT * FROM @ WHERE ts >= ''2024-05-01'' ORDER BY ts LIMIT 1', 'SELECT * FROM @ WHERE ts < ''2024-06-01'' ORDER BY ts DESC LIMIT 1',
     'SELECT min(ts), max(ts) FROM @', 'SELECT max(ts) FROM @ WHERE ts >= ''2024-05-01''',
     'SELECT count(*), sum(v) FROM @ WHERE ts >= ''2024-05-01''', 'SELECT count(*) FROM @ WHERE ts < ''2024-06-01''',
@@ -107,6 +107,85 @@ SELECT drifted('x', '{"$numberDecimal": "NaN"}', 'x > 22', 'x >= 22', 'x < 22', 
 SELECT drifted('b', '1', 'b IS NOT NULL');
 SELECT drifted('s', '{"x": 1}', 's > ''0''', 's < ''0''', 's LIKE ''a%''', 's <> ''a''', 's IS NOT NULL');
 SELECT drifted('at', '"2024-05-01"', 'at > ''2024-01-01''', 'at < ''2025-01-01''', 'at IS NOT NULL');
+
+-- Keys that documents are sorted by, or skipped by, and the time below them:
+-- MongoDB sorts the other types before or after all others.
+CALL put('keyed', '[{"ts": {"$date": "2024-05-01T10:00:00Z"}, "n": 5, "b": true, "s": "a", "at": {"$date": "2024-05-01T00:00:00Z"}, "o": {"$oid": "6632fc000000000000000000"},
+                     "u": {"$binary": {"base64": "ABEiM0RVZneImaq7zN3ugA==", "subType": "04"}}, "h": {"0": 1}}]');
+CREATE FOREIGN TABLE keyed (ts timestamptz OPTIONS (role 'time'), n int, b boolean, s text COLLATE "C", at timestamptz, o text OPTIONS (bson_type 'objectId') COLLATE "C", u uuid, v int OPTIONS (field 'h.{hour}'))
+  SERVER drift;
+CREATE FUNCTION keyed(field text, low text, VARIADIC bad text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+  document jsonb = mongo_ts_command('drift', '{"find": "keyed", "projection": {"_id": 0}}')->'cursor'->'firstBatch'->0;
+  value text;
+BEGIN
+  PERFORM mongo_ts_command('drift', '{"dropIndexes": "keyed", "index": "*"}');
+  PERFORM mongo_ts_command('drift', format('{"createIndexes": "keyed", "indexes": [{"key": {"%s": 1, "ts": 1}, "name": "i"}]}', field)::json);
+  FOREACH value IN ARRAY bad LOOP
+    CALL put('keyed', json_build_array(document || format('{"_id": 0, "%s": %s}', field, value)::jsonb));
+    RETURN QUERY SELECT DISTINCT value || ': ' || outcome(replace(replace(q, '?', field), '%', low), 'keyed')
+      FROM unnest(ARRAY['SELECT ? FROM @ ORDER BY ?, ts LIMIT 1', 'SELECT ? FROM @ ORDER BY ? DESC NULLS LAST, ts DESC LIMIT 1',
+        'SELECT ? FROM @ WHERE ? >= % ORDER BY ?, ts LIMIT 1', 'SELECT ? FROM @ WHERE ? >= % ORDER BY ? DESC, ts DESC LIMIT 1',
+        'SELECT ? FROM @ WHERE ? >= % AND ts > ''2024-05-01'' ORDER BY ? LIMIT 1',
+        'SELECT DISTINCT ON (?) ? FROM @ ORDER BY ?, ts', 'SELECT ?, max(ts) FROM @ GROUP BY ? ORDER BY ? LIMIT 1']) q;
+    PERFORM mongo_ts_command('drift', '{"delete": "keyed", "deletes": [{"q": {"_id": 0}, "limit": 1}]}');
+  END LOOP;
+END $$;
+UPDATE pg_class SET reltuples = 1e10, relpages = 1e8 WHERE oid = 'keyed'::regclass;
+EXPLAIN (COSTS OFF) SELECT s, ts FROM keyed WHERE s >= '0' AND ts > '2024-05-01' ORDER BY s, ts LIMIT 1;
+EXPLAIN (COSTS OFF) SELECT u FROM keyed WHERE u > '00112233-4455-6677-8899-aabbccddee00' ORDER BY u LIMIT 1;
+SELECT keyed('n', '1', '{"$minKey": 1}', '"x"');
+SELECT keyed('b', 'false', '1', '{"$date": "2024-05-01T10:00:00Z"}');
+SELECT keyed('s', '''0''', '1', '{"x": 1}');
+SELECT keyed('at', '''2024-01-01''', '"2024"', '{"$timestamp": {"t": 1714564800, "i": 1}}');
+SELECT keyed('o', '''0''', '"x"', 'true');
+SELECT keyed('u', '''00112233-4455-6677-8899-aabbccddee00''', '"x"', 'true', '{"$binary": {"base64": "ABE=", "subType": "04"}}',
+  '{"$binary": {"base64": "ABEiM0RVZneImaq7zN3ugA==", "subType": "00"}}', '{"$binary": {"base64": "ABEiM0RVZneImaq7zN3ugA==", "subType": "05"}}');
+
+-- Windows of time: the newest and the oldest rows of all series are in the
+-- first one.
+CREATE FOREIGN TABLE hours (ts timestamptz, s text COLLATE "C", v int OPTIONS (field 'h.{minute}')) SERVER drift;
+INSERT INTO hours SELECT timestamptz '2024-05-01Z' + i * interval '1 hour', chr(96 + s), i FROM generate_series(0, 99) i, generate_series(1, 5) s;
+SELECT mongo_ts_create_index('hours');
+ANALYZE hours;
+EXPLAIN (COSTS OFF) SELECT * FROM hours ORDER BY ts DESC LIMIT 1;
+SELECT * FROM hours ORDER BY ts DESC, s LIMIT 1;
+CALL put('hours', '[{"_id": 0, "s": "a", "ts": "2024-05-03", "h": {"0": 1}}]');
+SELECT met('hours');
+SELECT mongo_ts_command('drift', '{"delete": "hours", "deletes": [{"q": {"_id": 0}, "limit": 1}]}')->'n';
+CALL put('hours', '[{"_id": 0, "s": "a", "ts": {"$timestamp": {"t": 1714564800, "i": 1}}, "h": {"0": 1}}]');
+SELECT met('hours');
+
+-- Rolling collections
+CREATE FOREIGN TABLE days (ts timestamptz, s text COLLATE "C", v int OPTIONS (field 'h.{minute}')) SERVER drift OPTIONS (collection 'days_%Y%m%d');
+INSERT INTO days SELECT timestamptz '2024-05-01Z' + i * interval '6 hours', 'a', i FROM generate_series(0, 7) i;
+CALL put('days_20240502', '[{"s": "a", "ts": "2024-05-02T10:00:00Z", "h": {"0": 1}}]');
+SELECT outcome(q, 'days') FROM unnest(ARRAY['SELECT * FROM @', 'SELECT * FROM @ WHERE ts >= ''2024-05-02''', 'SELECT max(ts) FROM @',
+  'SELECT * FROM @ ORDER BY ts DESC LIMIT 1', 'SELECT * FROM @ WHERE ts < ''2024-05-02''', 'SELECT * FROM @ ORDER BY ts LIMIT 1']) q;
+
+-- Roll-ups: the points that are not in them yet, and a refresh
+CREATE FOREIGN TABLE metered (ts timestamptz OPTIONS (field 'hour'), s text COLLATE "C", v int OPTIONS (field 'm.{minute}')) SERVER drift;
+INSERT INTO metered SELECT timestamptz '2024-05-01Z' + i * interval '10 minutes', 'a', i FROM generate_series(0, 71) i;
+SELECT mongo_ts_create_rollup('metered', '1 hour');
+SELECT mongo_ts_refresh_rollup('metered_1h', end_time => '2024-05-01 06:00Z');
+CALL put('metered', '[{"_id": 0, "s": "a", "hour": "2024-05-01T07:00:00Z", "m": {"0": 1}}]');
+UPDATE pg_class SET reltuples = 1e10, relpages = 1e8 WHERE oid = 'metered'::regclass;
+SELECT plan('SELECT s, sum(v) FROM metered GROUP BY s');
+SELECT outcome('SELECT s, sum(v) FROM metered GROUP BY s', '');
+SELECT try($$SELECT mongo_ts_refresh_rollup('metered_1h', end_time => '2024-05-01 10:00Z')$$);
+
+-- In a time-series collection each time is a date, so nothing else is asked for.
+SELECT mongo_ts_command('drift', '{"create": "native", "timeseries": {"timeField": "ts", "metaField": "s"}}')->'ok';
+CREATE FOREIGN TABLE native (ts timestamptz, s text COLLATE "C", v int) SERVER drift OPTIONS (native_buckets 'off');
+EXPLAIN (COSTS OFF) SELECT * FROM native WHERE ts >= '2024-05-01' ORDER BY ts LIMIT 1;
+
+-- An array is compared by its elements: it is not found if one of them is out
+-- of the range.
+CALL put('arrays', '[{"ts": {"$date": "2024-05-01T10:00:00Z"}}, {"_id": 0, "ts": [{"$date": "2024-05-01T00:00:00Z"}, {"$date": "2024-05-03T00:00:00Z"}]}]');
+CREATE FOREIGN TABLE arrays (ts timestamptz) SERVER drift;
+SELECT outcome(q, 'arrays') FROM unnest(ARRAY['SELECT * FROM @', 'SELECT * FROM @ WHERE ts < ''2024-06-01''', 'SELECT * FROM @ WHERE ts >= ''2024-05-01'' ORDER BY ts',
+  'SELECT * FROM @ ORDER BY ts LIMIT 1', 'SELECT * FROM @ ORDER BY ts DESC LIMIT 1', 'SELECT * FROM @ WHERE ts >= ''2024-05-02'' ORDER BY ts LIMIT 1',
+  'SELECT * FROM @ WHERE ts >= ''2024-05-02''']) q;
 
 -- DELETE and UPDATE of a range
 CALL put('kept', '[{"ts": {"$date": "2024-05-01T10:00:00Z"}, "v": {"0": 1}}, {"ts": "2024-05-01T11:00:00Z", "v": {"0": 1}}]');

@@ -99,17 +99,21 @@ SELECT value, query, outcome
   FROM odd_values, outcomes('points', odd_point(value), '{SELECT * FROM points,SELECT * FROM points WHERE ts >= ''2024-04-04'',
     SELECT v FROM points ORDER BY dev DESC NULLS LAST,"SELECT dev, sum(v) FROM points GROUP BY dev"}', 'try')
   WHERE outcome !~ '^HV004: invalid bucket.*(The field holds BSON type|cannot be converted to type uuid)';
--- Conditions do not find it, nor does a command that removes buckets.
+-- Conditions find it, except equalities; a command that removes buckets is not sent.
+CREATE FUNCTION conditions(conditions text[]) RETURNS text[] LANGUAGE sql RETURN ARRAY(
+  SELECT format('SELECT * FROM points WHERE %s ORDER BY dev, ts', replace(c, ':u', '''00112233-4455-6677-8899-aabbccddee80''')) FROM unnest(conditions) c);
 SELECT value, query, outcome
-  FROM odd_values, outcomes('points', odd_point(value), ARRAY(SELECT format('SELECT * FROM points WHERE %s ORDER BY dev, ts', replace(condition, ':u', '''00112233-4455-6677-8899-aabbccddee80'''))
-    FROM unnest('{dev = :u,dev <> :u,dev < :u,dev >= :u,NOT dev > :u,dev BETWEEN :u AND :u,"dev IN (:u, :u)","dev NOT IN (:u, :u)",
-      dev IS NULL,dev IS NOT NULL,dev = :u OR dev > :u AND v = 2}'::text[]) condition), 'same')
-  WHERE value::text ~ 'subType|oid' AND outcome !~ '^in order, [0-9]+ rows$';
+  FROM odd_values, outcomes('points', odd_point(value), conditions('{dev = :u,"dev IN (:u, :u)",dev IS NULL}'), 'same')
+  WHERE outcome !~ '^in order, [0-9]+ rows$';
+SELECT value, query, outcome
+  FROM odd_values, outcomes('points', odd_point(value), conditions('{dev <> :u,dev < :u,dev >= :u,NOT dev > :u,dev BETWEEN :u AND :u,
+    "dev NOT IN (:u, :u)",dev IS NOT NULL,dev = :u OR dev > :u AND v = 2}'), 'try')
+  WHERE outcome !~ '^HV004: invalid bucket.*(The field holds BSON type|cannot be converted to type uuid)';
 EXPLAIN (COSTS OFF) DELETE FROM points WHERE dev >= '00112233-4455-6677-8899-aabbccddee80' AND ts >= '2024-04-04' AND ts < '2024-04-05';
 SELECT value, query, outcome
   FROM odd_values, outcomes('points', odd_point(value), '{DELETE FROM points WHERE dev >= ''00112233-4455-6677-8899-aabbccddee80'' AND ts >= ''2024-04-04'' AND ts < ''2024-04-05'',
     DELETE FROM points WHERE dev <> ''00112233-4455-6677-8899-aabbccddee80'' AND ts >= ''2024-04-04'' AND ts < ''2024-04-05'',SELECT * FROM points}', 'try')
-  WHERE outcome !~ CASE WHEN query ~ '^DELETE' THEN '^accepted$' ELSE '^HV004: invalid bucket' END;
+  WHERE outcome !~ '^HV004: invalid bucket';
 -- If such buckets are skipped, the rows are those without them.
 ALTER FOREIGN TABLE points OPTIONS (ADD on_invalid 'skip');
 SET client_min_messages = error;

@@ -234,6 +234,18 @@ explain_windows(const MtsScan *scan, ExplainState *es)
 	ExplainPropertyText("Windows of Time", text.data, es);
 }
 
+/* Show another query of a scan, with this filter and no order. */
+static void
+explain_filter(const MtsScan *scan, const char *label, const char *collection,
+			   const bson_t *filter, ExplainState *es)
+{
+	MtsFind find = mts_source_find(scan->query);
+
+	find.filter = filter;
+	find.sort = NULL;
+	ExplainPropertyText(label, find_text(scan->table, collection, &find), es);
+}
+
 /* Show the query with this label, or why there is none. */
 static void
 explain_query(const MtsScan *scan, const char *label, ExplainState *es)
@@ -262,16 +274,19 @@ explain_query(const MtsScan *scan, const char *label, ExplainState *es)
 		return;
 	explain_index_skip(query, es);
 	explain_windows(scan, es);
-	if (!query->unsorted_come_first)
-		return;
-	find = mts_source_find(query);
-	find.filter = mts_query_restrict(query->filter,
-									 mts_query_sorted_terms(query, false));
-	find.sort = NULL;
-	ExplainPropertyText(query->order->extreme
-							? "MongoDB Query for Other Buckets"
-							: "MongoDB Query for Nulls",
-						find_text(scan->table, collection, &find), es);
+	if (query->misfits)
+		explain_filter(scan, "MongoDB Query for Other Types", collection,
+					   query->misfits, es);
+	if (query->unsorted_come_first)
+		explain_filter(scan,
+					   query->order->extreme
+						   ? "MongoDB Query for Other Buckets"
+						   : "MongoDB Query for Nulls",
+					   collection,
+					   mts_query_restrict(query->filter,
+										  mts_query_sorted_terms(query,
+																 false)),
+					   es);
 }
 
 /* Tell whether an expression has a parameter without a value. */

@@ -79,6 +79,7 @@ mts_part_choose(List *parts, const MtsQuery *query)
 		*part = *(const MtsPart *) lfirst(lc);
 		if (query->order)
 			part->limit = query->initial_batch_size;
+		part->misfits = query->misfits;
 		if (mts_part_is_wanted(query, part->collection))
 			chosen = is_backward(query) ? lcons(part, chosen)
 										: lappend(chosen, part);
@@ -161,7 +162,8 @@ mts_part_restrict(const MtsPart *part, const bson_t *terms)
  * mts_part_of_series
  *		Restrict parts to the buckets of a series.
  *
- * first is the first bucket of them all; or NULL.
+ * first is the first bucket of them all; or NULL.  A skip scan asks once for
+ * the misfits of all series.
  */
 List *
 mts_part_of_series(List *parts, const bson_t *terms,
@@ -172,9 +174,11 @@ mts_part_of_series(List *parts, const bson_t *terms,
 
 	foreach (lc, parts)
 	{
-		result = lappend(result, mts_part_restrict(lfirst(lc), terms));
-		((MtsPart *) llast(result))->first =
-			lc == list_head(parts) ? first : NULL;
+		MtsPart *part = mts_part_restrict(lfirst(lc), terms);
+
+		part->first = lc == list_head(parts) ? first : NULL;
+		part->misfits = NULL;
+		result = lappend(result, part);
 	}
 	return result;
 }
@@ -205,6 +209,7 @@ mts_part_unsorted_first(List *parts, const MtsQuery *query)
 		first->limit = 0;
 		first->is_unsorted = true;
 		other->first = NULL;
+		other->misfits = NULL;
 		unsorted = lappend(unsorted, first);
 		others = lappend(others, other);
 	}

@@ -25,6 +25,8 @@ typedef struct MtsPart
 	const bson_t *terms;         /* an array: what they satisfy besides the
 								  * query's filter; or NULL */
 	const MtsFirstBucket *first; /* or NULL */
+	const bson_t *misfits;       /* that of the query, if it is sent with this
+								  * part; or NULL */
 	int limit;                   /* so many may suffice; 0 to read all */
 	bool is_unsorted; /* its documents come before those of sorted parts */
 	const MtsRange *starts; /* of its buckets, if it is a window of time; or

@@ -92,12 +92,9 @@ send_query(MtsPartReader *reader)
 static void
 send_misfits(MtsPartReader *reader)
 {
-	const MtsQuery *query = reader->source->query;
-	const bson_t *terms = reader->part->terms;
-	MtsFind find = mts_source_find(query);
+	MtsFind find = mts_source_find(reader->source->query);
 
-	find.filter =
-		terms ? mts_query_restrict(query->misfits, terms) : query->misfits;
+	find.filter = reader->part->misfits;
 	find.sort = NULL;
 	find.limit = find.first_batch = 1;
 	reader->misfits = mts_source_cursor(reader->source,
@@ -321,9 +318,7 @@ open_part(MtsPartReader *reader)
 	{
 		reader->window.limit = first_limit(reader);
 		mts_document_release_with(free_buckets, &reader->window);
-		/* a skip scan asks once for all series */
-		if (reader->source->query->misfits && !reader->part->is_unsorted &&
-			reader->source->query->order->nseries == 0)
+		if (reader->part->misfits)
 			send_misfits(reader);
 		send_query(reader);
 		if (reader->misfits)

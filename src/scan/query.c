@@ -249,9 +249,30 @@ build_filter(const MtsQuery *query, const MtsFilter *condition, bson_t *filter)
 }
 
 /*
- * Build the filter of the documents, and that of those that cannot be sorted,
- * which the first one then leaves out as far as it bounds the field of the
- * time.
+ * Have the conditions on the fields that MongoDB sorts by admit only documents
+ * that can be sorted.
+ */
+static void
+leave_out_misfits(const MtsQuery *query, MtsFilter *condition)
+{
+	const MtsSortOrder *order = query->order;
+	const MtsColumn *columns = query->table->layout.columns;
+
+	for (int i = 0; i < condition->nargs; i++)
+	{
+		MtsFilter *one = condition->args[i];
+
+		if (one->kind == MTS_FILTER_TIME && order->has_time)
+			one->sorted = order->time.path;
+		for (int k = 0; k < order->nsorted; k++)
+			if (one->column == &columns[order->keys[k].column])
+				one->sorted = &one->column->path;
+	}
+}
+
+/*
+ * Build the filter of the documents that can be sorted, and that of the
+ * others.
  */
 static void
 build_filters(MtsQuery *query, MtsFilter *condition)
@@ -261,9 +282,8 @@ build_filters(MtsQuery *query, MtsFilter *condition)
 	query->filter = mts_document_new();
 	query->is_possible = build_filter(query, condition, filter);
 	query->misfits = make_misfits(query, filter);
-	if (query->misfits && !query->accepts_null_time && query->order->has_time)
-		condition->args[condition->nargs - 1]->sorted =
-			query->order->time.path;
+	if (query->misfits)
+		leave_out_misfits(query, condition);
 	(void) build_filter(query, condition, query->filter);
 }
 

@@ -359,7 +359,8 @@ find_first(Search *search)
 
 /*
  * Copy a part, for times of a range that come before *end in the order, if end
- * is not NULL, and do not fulfil the operators of earlier windows.
+ * is not NULL, and do not fulfil the operators of earlier windows.  The first
+ * window asks for the misfits of the part.
  */
 static MtsPart *
 make_window(const Search *search, const MtsPart *part, const bson_t *before,
@@ -380,6 +381,9 @@ make_window(const Search *search, const MtsPart *part, const bson_t *before,
 	window->starts = memcpy(palloc(sizeof(MtsRange)), &starts, sizeof(starts));
 	if (end)
 		window->limit = 0;
+	window->misfits = NULL;
+	if (part->misfits && !before)
+		window->misfits = mts_query_restrict(part->misfits, search->terms);
 	return window;
 }
 

@@ -151,13 +151,15 @@ mts_type_key_name(MtsKeyType type)
 
 /*
  * mts_type_append_least
- *		Append {$gte: value}, which every value of a key satisfies except NaN,
- *		and no value of another type.
+ *		Append {$gte: value}, which every value of a key that is sorted
+ *		satisfies except NaN, and no value of another type, except binary
+ *		values that are not UUIDs.
  */
 void
 mts_type_append_least(MtsKeyType type, bson_t *ops)
 {
 	const bson_oid_t oid = {{0}};
+	const uint8_t uuid[UUID_LEN] = {0};
 
 	switch (type)
 	{
@@ -176,11 +178,12 @@ mts_type_append_least(MtsKeyType type, bson_t *ops)
 		case MTS_KEY_IS_OID:
 			bson_append_oid(ops, "$gte", -1, &oid);
 			break;
+		case MTS_KEY_IS_UUID:
+			bson_append_binary(ops, "$gte", -1, BSON_SUBTYPE_UUID, uuid,
+							   UUID_LEN);
+			break;
 		default:
-			if (key_types[type].name)
-				bson_append_utf8(ops, "$type", -1, key_types[type].name, -1);
-			else
-				bson_append_bool(ops, "$exists", -1, true);
+			elog(ERROR, "keys of type %d are not sorted", (int) type);
 	}
 }
 

@@ -27,6 +27,8 @@
 /* The times that the seconds of an ObjectId can tell from each other */
 #define ID_PERIOD ((INT64_C(1) << 32) * MTS_SECOND)
 
+#define UUID_BYTES 16
+
 static bool append_cond(const MtsLayout *layout, const MtsFilter *cond,
 						bson_t *terms);
 
@@ -283,18 +285,6 @@ can_match(const MtsPath *path)
 }
 
 /*
- * mts_filter_add_other_types
- *		Append the terms of the documents that have another type in a field
- *		than the values that are at least as great as least, {$gte: value}.
- */
-void
-mts_filter_add_other_types(bson_t *terms, const char *field,
-						   const bson_t *least)
-{
-	mts_template_push(terms, "{%s: {$ne: null, $not: %o}}", field, least);
-}
-
-/*
  * The operators of the values that an operator excludes, NULL after the last
  * one; an empty list for an operator that is not one of order.
  */
@@ -316,6 +306,71 @@ opposites_of(const char *op)
 		if (strcmp(operators[i].op, op) == 0)
 			return operators[i].opposites;
 	return none;
+}
+
+/*
+ * Append to a disjunction the terms of the documents whose field is not a
+ * UUID, and not null.
+ *
+ * MongoDB sorts binary values by length, then by subtype, so those of other
+ * lengths and subtypes are before or after all UUIDs.  An index finds them by
+ * these terms, but not by {$not: {$gte: .., $lte: ..}}.
+ */
+static void
+append_non_uuids(const char *field, bson_t *any)
+{
+	uint8_t bytes[UUID_BYTES] = {0};
+	bson_value_t value = {.value_type = BSON_TYPE_BINARY};
+
+	value.value.v_binary.data = bytes;
+	mts_template_push(any, "{%s: {$ne: null, $not: {$gte: %v}}}", field,
+					  &value);
+	value.value.v_binary.subtype = BSON_SUBTYPE_UUID;
+	value.value.v_binary.data_len = UUID_BYTES;
+	mts_template_push(any, "{%s: {$lt: %v}}", field, &value);
+	memset(bytes, 0xff, UUID_BYTES);
+	mts_template_push(any, "{%s: {$gt: %v}}", field, &value);
+}
+
+/* Find the first of some operators; false if it is not one of order. */
+static bool
+find_order(const bson_t *ops, bson_iter_t *iter)
+{
+	return bson_iter_init(iter, ops) && bson_iter_next(iter) &&
+		   *opposites_of(bson_iter_key(iter));
+}
+
+/*
+ * Tell whether operators tell the order of UUIDs, the only binary values that
+ * keys are compared with.
+ */
+static bool
+sort_uuids(const bson_t *ops)
+{
+	bson_iter_t iter;
+
+	return find_order(ops, &iter) && BSON_ITER_HOLDS_BINARY(&iter);
+}
+
+/*
+ * mts_filter_add_other_types
+ *		Append the terms of the documents that have another type in a field
+ *		than the values that are at least as great as least, {$gte: value}.
+ */
+void
+mts_filter_add_other_types(bson_t *terms, const char *field,
+						   const bson_t *least)
+{
+	bson_t any = BSON_INITIALIZER;
+
+	if (sort_uuids(least))
+	{
+		append_non_uuids(field, &any);
+		mts_template_push(terms, "{$or: %a}", &any);
+	}
+	else
+		mts_template_push(terms, "{%s: {$ne: null, $not: %o}}", field, least);
+	bson_destroy(&any);
 }
 
 /* Append {field: {$not: {opposite: value}}} for each operator of order. */
@@ -342,34 +397,51 @@ append_negations(const char *field, const bson_t *ops, bson_t *terms)
  * of the other types would be two scans, and MongoDB would remember each
  * document of both.
  *
- * An array is compared by its elements.
+ * An array is compared by its elements, so one with an element outside the
+ * range is not found.  {$or: [.., {field: {$lt: value, $gte: value}}]} would
+ * find those with elements on both sides at no cost in an index without
+ * arrays, but MongoDB would remember each document here, too.
  */
 static void
 append_any_type(const char *field, const bson_t *ops, bson_t *terms)
 {
+	bson_t any = BSON_INITIALIZER;
+
 	if (bson_has_field(ops, "$in"))
 		mts_template_push(
 			terms, "{$or: [{%s: %o}, {%s: {$ne: null, $not: {$gte: ''}}}]}",
 			field, ops, field);
+	else if (sort_uuids(ops))
+	{
+		mts_template_push(&any, "{%s: %o}", field, ops);
+		append_non_uuids(field, &any);
+		mts_template_push(terms, "{$or: %a}", &any);
+	}
 	else
 	{
 		append_negations(field, ops, terms);
 		mts_template_push(terms, "{%s: {$ne: null}}", field);
 	}
+	bson_destroy(&any);
 }
 
 /*
  * Append the terms of the documents whose field compares so and is not null,
  * or has a value of another type.  Those of an equality have this type, so
- * that an index finds them in the order of the fields that follow.
+ * that an index finds them in the order of the fields that follow; and those
+ * of the field that documents are sorted by.
  */
 static void
-append_comparison(const MtsPath *path, const bson_t *ops, bson_t *terms)
+append_comparison(const MtsFilter *cond, bson_t *terms)
 {
+	const MtsPath *path = &cond->column->path;
+	const bson_t *ops = cond->ops;
 	char field[MTS_MAX_PATH];
 	bson_t others = BSON_INITIALIZER; /* that are not of order */
+	bson_iter_t iter;
 
-	if (bson_has_field(ops, "$eq") || bson_has_field(ops, "$in"))
+	if (bson_has_field(ops, "$eq") || bson_has_field(ops, "$in") ||
+		(cond->sorted && find_order(ops, &iter)))
 	{
 		append_term(terms, path, ops);
 		return;
@@ -584,7 +656,7 @@ append_range(const MtsLayout *layout, const MtsFilter *cond, MtsRange range,
 	{
 		MtsField field = {true, cond->column->path, cond->column->format};
 
-		append_field_range(layout, &field, range, false, terms);
+		append_field_range(layout, &field, range, cond->sorted != NULL, terms);
 	}
 }
 
@@ -879,7 +951,7 @@ append_cond(const MtsLayout *layout, const MtsFilter *cond, bson_t *terms)
 		case MTS_FILTER_FIELD:
 			if (can_match(&cond->column->path) &&
 				!mts_path_has_index(&cond->column->path))
-				append_comparison(&cond->column->path, cond->ops, terms);
+				append_comparison(cond, terms);
 			return true;
 		case MTS_FILTER_BOUNDED:
 			append_bounded(layout, cond, terms);

@@ -38,9 +38,9 @@ typedef struct MtsFilter
 	bson_value_t low;      /* The column is compared with a value from low */
 	bson_value_t high;     /* to high; if these differ, between them. */
 	MtsRanges ranges;      /* of TIME_FIELD and TIME */
-	const MtsPath *sorted; /* of TIME: the field of the layout that documents
-							* are sorted by, which is to have the type of its
-							* format; NULL if any type is wanted */
+	const MtsPath *sorted; /* the field that documents are
+							* sorted by, which is to have the declared type;
+							* NULL if any type is wanted */
 } MtsFilter;
 
 extern bool mts_filter_build(const MtsLayout *layout, const MtsFilter *cond,
