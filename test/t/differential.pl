@@ -124,9 +124,9 @@ sub make_queries
 	# plans for a small table, for a seemingly large one, and after ANALYZE
 	my $enlarge = 'UPDATE pg_class SET reltuples = 1e10, relpages = 1e8 '
 	  . "WHERE oid = 'f.$layout->{name}'::regclass;\n";
-	my $drift = drift($layout);
+	my $drift = drift($layout, 1);
 	my $restore = $drift ? restore($layout) : '';
-	my $drift_again = drift($layout);
+	my $drift_again = drift($layout, 0);
 	my $analyze = "SET client_min_messages = error;\n"
 	  . "ANALYZE f.$layout->{name};\nSET client_min_messages = warning;\n";
 
@@ -143,9 +143,12 @@ sub make_queries
 		next if $made < $n / 2;
 		$script .= $drift;
 		$drift = '';
+		next if $made < $n * 6 / 10;
+		$script .= $restore;
+		$restore = '';
 		next if $made < $n * 3 / 4;
-		$script .= $restore . $analyze;
-		$restore = $analyze = '';
+		$script .= $analyze;
+		$analyze = '';
 		next if $made < $n * 9 / 10;
 		$script .= $drift_again;
 		$drift_again = '';

@@ -400,7 +400,8 @@ append_negations(const char *field, const bson_t *ops, bson_t *terms)
  * An array is compared by its elements, so one with an element outside the
  * range is not found.  {$or: [.., {field: {$lt: value, $gte: value}}]} would
  * find those with elements on both sides at no cost in an index without
- * arrays, but MongoDB would remember each document here, too.
+ * arrays, but MongoDB would remember each document here, too: 500,000 took
+ * twice as long.
  */
 static void
 append_any_type(const char *field, const bson_t *ops, bson_t *terms)

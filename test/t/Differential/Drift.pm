@@ -6,39 +6,40 @@ package Differential::Drift;
 use strict;
 use warnings;
 
-use Differential::Data;
 use Differential::Indexes qw(fields_of);
 use Exporter qw(import);
 
 our @EXPORT_OK = qw(drift restore);
 
-# Change a document, the first one, by some stages.
+# Change the first document that matches, in an order, by some stages.
 sub change_first
 {
-	my ($layout, @stages) = @_;
+	my ($layout, $match, $sort, @stages) = @_;
 
-	return "SELECT mongo_ts_command('mongo', '{\"update\": "
-	  . "\"$layout->{name}\", \"updates\": [{\"q\": {}, \"u\": ["
-	  . join(', ', @stages) . "]}]}');\n";
+	return "SELECT mongo_ts_command('mongo', '{\"findAndModify\": "
+	  . "\"$layout->{name}\", \"query\": $match, \"sort\": $sort, \"update\": ["
+	  . join(', ', @stages) . "]}');\n";
 }
 
-# Make a date text or a number, and another time a boolean or a subdocument.
-# Nothing for layouts without a field that could be changed so, or whose
-# invalid documents are skipped.
+# Make the last time a value of a type that MongoDB sorts before the others, or
+# the first time one of a type that it sorts after them: a scan in order that
+# ends early does not read it.  Nothing for layouts without a field that could
+# be changed so, or whose invalid documents are skipped.
 sub drift
 {
-	my ($layout) = @_;
+	my ($layout, $is_last) = @_;
 	my ($at) = fields_of($layout);
-	my $date = '{"' . pick('$toString', '$toLong') . "\": \"\$$at\"}";
-	my $other = '{"$literal": ' . pick('true', '{"x": 1}') . '}';
-	my $is_date = "{\"\$eq\": [{\"\$type\": \"\$$at\"}, \"date\"]}";
+	my $early = "{\"\$cond\": [{\"\$eq\": [{\"\$type\": \"\$$at\"}, \"date\"]}, "
+	  . "{\"\$toString\": \"\$$at\"}, {\"\$literal\": {\"\$minKey\": 1}}]}";
+	my $late = '{"$literal": {"$timestamp": {"t": 1381363200, "i": 1}}}';
 
 	return '' if $at =~ m/[][{}]|\.\d|^_id/ || $layout->{partitions}
 	  || $layout->{collections} || $layout->{timeseries}
 	  || ($layout->{options} // '') =~ m/on_invalid/;
 	return "SET test.drift = on;\n" . change_first($layout,
-		"{\"\$set\": {\"drifted\": \"\$$at\", "
-		  . "\"$at\": {\"\$cond\": [$is_date, $date, $other]}}}");
+		"{\"$at\": {\"\$ne\": null}}", "{\"$at\": " . ($is_last ? -1 : 1) . '}',
+		"{\"\$set\": {\"drifted\": \"\$$at\", \"$at\": "
+		  . ($is_last ? $early : $late) . '}}');
 }
 
 # Change the document back.
@@ -47,7 +48,8 @@ sub restore
 	my ($layout) = @_;
 	my ($at) = fields_of($layout);
 
-	return "SET test.drift = off;\n" . change_first($layout,
+	return "SET test.drift = off;\n" . change_first(
+		$layout, '{"drifted": {"$exists": true}}', '{}',
 		"{\"\$set\": {\"$at\": \"\$drifted\"}}", '{"$unset": "drifted"}');
 }
 
