@@ -33,6 +33,7 @@
 
 #include "compat.h"
 #include "convert/number.h"
+#include "convert/text.h"
 #include "driver/document.h"
 #include "driver/report.h"
 
@@ -214,89 +215,6 @@ call_input(MtsFromBson *converter, Oid typid, char *text, int32 typmod,
 	return true;
 }
 
-/* A BSON date as ISO 8601 in UTC; NULL for a year before 1 */
-static char *
-date_text(const MtsElement *element)
-{
-	MtsFormat format = {.kind = MTS_FORMAT_DATE};
-	MtsError error;
-	MtsTime t;
-
-	if (mts_format_decode(&format, NULL, element, 0, false, &t, &error) !=
-			MTS_DECODED ||
-		t < MTS_FIRST_YEAR)
-		return NULL;
-	return TextDatumGetCString(
-		DirectFunctionCall2Coll(timestamp_to_char, C_COLLATION_OID,
-								TimestampGetDatum(t),
-								CStringGetTextDatum(
-									"YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"")));
-}
-
-/* UTF-8 as a string in the server's encoding; NULL if that has no such text */
-static char *
-server_text(const char *utf8, size_t len)
-{
-	int encoding = GetDatabaseEncoding();
-	size_t room = len * MAX_CONVERSION_GROWTH + 1;
-	Oid conversion;
-	char *text;
-
-	if (memchr(utf8, 0, len) ||
-		pg_encoding_verifymbstr(PG_UTF8, utf8, len) != (int) len)
-		return NULL;
-	if (encoding == PG_UTF8 || encoding == PG_SQL_ASCII)
-		return pnstrdup(utf8, len);
-	conversion = FindDefaultConversionProc(PG_UTF8, encoding);
-	if (!OidIsValid(conversion))
-		return NULL;
-	text = palloc(room);
-	if (pg_do_encoding_conversion_buf(conversion, PG_UTF8, encoding,
-									  (unsigned char *) utf8, len,
-									  (unsigned char *) text, room,
-									  true) != (int) len)
-		return NULL;
-	return text;
-}
-
-/* Any value as text in the server's encoding; NULL if that is impossible */
-static char *
-value_text(const MtsElement *element)
-{
-	char buffer[BSON_DECIMAL128_STRING];
-	bson_oid_t oid;
-	const char *text;
-	size_t len;
-	int64 n;
-
-	switch (element->type)
-	{
-		case BSON_TYPE_UTF8:
-		case BSON_TYPE_SYMBOL: /* MongoDB compares it as a string */
-			text = mts_element_text(element, &len);
-			return server_text(text, len);
-		case BSON_TYPE_INT32:
-		case BSON_TYPE_INT64:
-			mts_number_as_int64(element, &n);
-			return psprintf(INT64_FORMAT, n);
-		case BSON_TYPE_DOUBLE:
-			return mts_number_double_text(mts_element_double(element));
-		case BSON_TYPE_DECIMAL128:
-			mts_element_decimal(element, buffer);
-			return pstrdup(buffer);
-		case BSON_TYPE_BOOL:
-			return pstrdup(element->value[0] ? "true" : "false");
-		case BSON_TYPE_DATE_TIME:
-			return date_text(element);
-		case BSON_TYPE_OID:
-			memcpy(oid.bytes, element->value, sizeof(oid.bytes));
-			bson_oid_to_string(&oid, buffer);
-			return pstrdup(buffer);
-		default:
-			return mts_document_value_json(element);
-	}
-}
-
 /*
  * Tell whether the conversion of a text to a value has lost nothing.
  *
@@ -336,7 +254,7 @@ static bool
 by_text(MtsFromBson *converter, const MtsElement *element, Datum *value,
 		MtsError *error)
 {
-	char *text = value_text(element);
+	char *text = mts_text_of(element);
 
 	return text &&
 		   call_input(converter, converter->typid, text, converter->typmod,
@@ -358,7 +276,7 @@ static bool
 to_text(MtsFromBson *converter, const MtsElement *element, Datum *value,
 		MtsError *error)
 {
-	char *text = value_text(element);
+	char *text = mts_text_of(element);
 
 	if (!text || !has_room(converter, text))
 		return false;
@@ -430,7 +348,7 @@ text_to_time(MtsFromBson *converter, const MtsElement *element, Datum *value,
 			 MtsError *error)
 {
 	const MtsClock *clock = &converter->table->layout.clock;
-	char *text = value_text(element);
+	char *text = mts_text_of(element);
 	bool is_zoned =
 		converter->typid == TIMESTAMPTZOID || (text && names_zone(text));
 	MtsTime t;
@@ -476,7 +394,7 @@ to_numeric(MtsFromBson *converter, const MtsElement *element, Datum *value,
 
 	if (element->type == BSON_TYPE_UTF8)
 	{
-		text = value_text(element);
+		text = mts_text_of(element);
 		if (!text ||
 			!call_input(converter, converter->typid, text, -1, value, error))
 			return false;
@@ -699,6 +617,10 @@ to_array(MtsFromBson *converter, const MtsElement *array, Datum *value,
 
 /* ---- Any value -------------------------------------------------------- */
 
+/* What to do if the documents have several types */
+#define HINT_MIXED \
+	"If they have several types, declare it as text with option \"bson_type\" 'any', or as jsonb."
+
 /* Check that a key has one of the BSON types that conditions rely on. */
 static bool
 check_key(const MtsFromBson *converter, const MtsElement *element,
@@ -713,8 +635,8 @@ check_key(const MtsFromBson *converter, const MtsElement *element,
 		element->type == BSON_TYPE_DOCUMENT || element->type == BSON_TYPE_ARRAY
 			? "To read a row for each point in the field, add a slot to the path, such as values.{second} or values[{second}]. To read it as a whole, declare the column as jsonb."
 		: element->type == BSON_TYPE_UTF8
-			? "If the documents have text, declare the column as text, or set its option \"bson_type\" to 'string'."
-			: "Change the column's type, or its option \"bson_type\", to the type that the documents have.",
+			? "If the documents have text, declare the column as text, or set its option \"bson_type\" to 'string'. " HINT_MIXED
+			: "Change the column's type, or its option \"bson_type\", to the type that the documents have. " HINT_MIXED,
 		"The field holds BSON type %s, but the column is a key of BSON type %s.",
 		mts_element_type_name(element->type), mts_type_key_name(type));
 }
@@ -833,7 +755,7 @@ bool
 mts_from_bson_slot(MtsFromBson *converter, const MtsSlotKey *key, Datum *value,
 				   MtsError *error)
 {
-	char *text = server_text(key->text, key->len);
+	char *text = mts_text_from_utf8(key->text, key->len);
 
 	if (!text)
 		return mts_report_refuse(

@@ -32,6 +32,7 @@ static const char *const type_names[] = {
 	[MTS_INFER_OID] = "text",
 	[MTS_INFER_UUID] = "uuid",
 	[MTS_INFER_BYTES] = "bytea",
+	[MTS_INFER_ANY] = "text",
 };
 
 /* ---- Names -------------------------------------------------------------- */
@@ -283,6 +284,8 @@ column_options(const MtsInferred *table, const MtsInferColumn *column)
 		add_option(&options, "role", "key");
 	if (column->type == MTS_INFER_OID)
 		add_option(&options, "bson_type", "objectId");
+	if (column->type == MTS_INFER_ANY)
+		add_option(&options, "bson_type", "any");
 	add_text(&options, "missing_value", column->missing);
 	add_text(&options, "sum_field", column->sum);
 	add_text(&options, "min_field", column->min);

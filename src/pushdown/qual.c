@@ -29,8 +29,15 @@
 
 #include "compat.h"
 #include "convert/number.h"
+#include "convert/text.h"
 #include "driver/document.h"
 #include "driver/write_command.h"
+
+/*
+ * The values of a field with which MongoDB still reads an index in the order
+ * of the fields behind it, by merging as many scans
+ */
+#define MAX_MERGED 200
 
 /* A longer list of fractions is left to PostgreSQL */
 #define MAX_FRACTIONS 100
@@ -71,6 +78,28 @@ make_field(const MtsTable *table, int column, const bson_t *ops)
 	filter->column = &table->layout.columns[column];
 	filter->ops = ops;
 	return filter;
+}
+
+/*
+ * The filter that a field is equal to any values of an array.
+ *
+ * They are the wanted values in each type of BSON that shows them as the same
+ * text.  So a document whose writer has changed the type is not left out,
+ * while those of other series are not looked for.
+ */
+static MtsFilter *
+make_equality(const MtsTable *table, int column, const bson_t *values)
+{
+	bson_t *ops = mts_document_new();
+	bson_iter_t first;
+
+	if (!bson_iter_init(&first, values) || !bson_iter_next(&first))
+		return make_filter(MTS_FILTER_FALSE, 0);
+	if (bson_has_field(values, "1"))
+		bson_append_array(ops, "$in", -1, values);
+	else
+		bson_append_iter(ops, "$eq", -1, &first);
+	return make_field(table, column, ops);
 }
 
 /* The filter that a key is null, or that it is not */
@@ -377,6 +406,7 @@ evaluate_double(const MtsTable *table, const MtsQual *qual, double d)
 	int strategy = qual->strategy;
 	bson_t *ops = mts_document_new();
 	MtsFilter *filter = make_field(table, qual->column, ops);
+	uint32 n = 0;
 
 	if (isnan(d) && strategy == BTGreaterStrategyNumber)
 		return make_filter(MTS_FILTER_FALSE, 0);
@@ -386,7 +416,12 @@ evaluate_double(const MtsTable *table, const MtsQual *qual, double d)
 			bson_append_double(ops, "$ne", -1, d);
 		return filter;
 	}
-	if (strategy == BTEqualStrategyNumber && !isnan(d) && d != rint(d))
+	if (strategy == BTEqualStrategyNumber && (isnan(d) || d == rint(d)))
+	{
+		mts_text_append_values(mts_number_double_text(d), ops, &n);
+		return make_equality(table, qual->column, ops);
+	}
+	if (strategy == BTEqualStrategyNumber)
 	{
 		/*
 		 * Servers combine several $eq into $in, and in a list some do not
@@ -558,65 +593,9 @@ value_of(const MtsTable *table, const MtsQual *qual, Datum datum,
 	}
 }
 
-/* Append a value to an array that has so many already. */
-static void
-append_item(bson_t *array, uint32 n, const bson_value_t *value)
-{
-	char buffer[16];
-	const char *key;
-	size_t len = bson_uint32_to_string(n, &key, buffer, sizeof(buffer));
-
-	bson_append_value(array, key, (int) len, value);
-}
-
-static MtsFilter *
-evaluate_field(const MtsTable *table, const MtsQual *qual,
-			   ExprContext *econtext)
-{
-	MtsKeyType type = table->attributes[qual->column].key_type;
-	bool is_ne = qual->strategy == ROWCOMPARE_NE;
-	bool is_array = qual->form == MTS_RIGHT_ARRAY;
-	bool is_order = is_less(qual->strategy) || is_greater(qual->strategy);
-	Datum *values;
-	bool has_null;
-	int n = evaluate_right(qual, econtext, &values, &has_null);
-	bson_value_t value;
-	bson_t *ops, *list;
-	uint32 listed = 0;
-
-	if (has_null && (!is_array || is_ne))
-		return make_filter(MTS_FILTER_FALSE, 0);
-	if (is_array && n == 0 && is_ne)
-		return make_filter(MTS_FILTER_TRUE, 0); /* for a NULL key, too */
-	if (mts_type_is_fraction(qual->right_type))
-		return evaluate_fractions(table, qual, values, n);
-	if (type == MTS_KEY_IS_OID && is_order)
-		return evaluate_oid_order(table, qual, values[0]);
-	ops = mts_document_new();
-	list = mts_document_new();
-	for (int i = 0; i < n; i++)
-	{
-		if (!value_of(table, qual, values[i], &value))
-			continue;
-		if (is_array)
-			append_item(list, listed, &value);
-		listed++;
-		check_list(table, qual, list);
-	}
-	if (listed == 0 && !is_ne)
-		return make_filter(MTS_FILTER_FALSE, 0);
-	if (is_array)
-		bson_append_array(ops, is_ne ? "$nin" : "$in", -1, list);
-	else if (listed > 0)
-		bson_append_value(ops, operators[qual->strategy], -1, &value);
-	return make_field(table, qual->column, ops);
-}
-
-/* ---- Keys of slots ------------------------------------------------------ */
-
-/* The key of a {column} slot that a value is, in UTF-8 */
+/* The text of a value in UTF-8, which is that of the equal value in BSON */
 static const char *
-slot_key_of(Oid typid, Datum value)
+text_of(Oid typid, Datum value)
 {
 	switch (typid)
 	{
@@ -626,10 +605,93 @@ slot_key_of(Oid typid, Datum value)
 			return psprintf("%d", DatumGetInt32(value));
 		case INT8OID:
 			return psprintf(INT64_FORMAT, DatumGetInt64(value));
+		case BOOLOID:
+			return DatumGetBool(value) ? "true" : "false";
+		case UUIDOID:
+			return DatumGetCString(DirectFunctionCall1(uuid_out, value));
 		default:
 			return mts_document_utf8(TextDatumGetCString(value));
 	}
 }
+
+/* The values of n that a key can have, as an array of BSON */
+static bson_t *
+list_values(const MtsTable *table, const MtsQual *qual, Datum *values, int n)
+{
+	bson_t *list = mts_document_new();
+	bson_value_t value;
+	int listed = 0;
+
+	for (int i = 0; i < n; i++)
+		if (value_of(table, qual, values[i], &value))
+		{
+			mts_template_append(list, psprintf("%d", listed++), "%v", &value);
+			check_list(table, qual, list);
+		}
+	return list;
+}
+
+/* The filter that a key is equal to any of n values */
+static MtsFilter *
+evaluate_equality(const MtsTable *table, const MtsQual *qual, Datum *values,
+				  int n)
+{
+	bool as_text = table->attributes[qual->column].key_type == MTS_KEY_AS_TEXT;
+	bson_t *list = mts_document_new();
+	uint32 listed = 0;
+	MtsFilter *filter;
+
+	for (int i = 0; i < n; i++)
+	{
+		const char *text = text_of(qual->right_type, values[i]);
+
+		/* subdocuments of one text can differ, by the types of numbers */
+		if (as_text && (*text == '{' || *text == '['))
+			return make_filter(MTS_FILTER_TRUE, 0);
+		mts_text_append_values(text, list, &listed);
+		check_list(table, qual, list);
+	}
+	filter = make_equality(table, qual->column, list);
+	if (!as_text && n <= MAX_MERGED && listed > MAX_MERGED)
+		filter->own = mts_document_make("{$in: %a}",
+										list_values(table, qual, values, n));
+	return filter;
+}
+
+/* The filter of a comparison of a key that is not a time */
+static MtsFilter *
+evaluate_field(const MtsTable *table, const MtsQual *qual,
+			   ExprContext *econtext)
+{
+	bool is_ne = qual->strategy == ROWCOMPARE_NE;
+	bool is_array = qual->form == MTS_RIGHT_ARRAY;
+	Datum *values;
+	bool has_null;
+	int n = evaluate_right(qual, econtext, &values, &has_null);
+	bson_t *ops = mts_document_new();
+	bson_value_t value;
+
+	if (has_null && (!is_array || is_ne))
+		return make_filter(MTS_FILTER_FALSE, 0);
+	if (is_array && n == 0 && is_ne)
+		return make_filter(MTS_FILTER_TRUE, 0); /* for a NULL key, too */
+	if (mts_type_is_fraction(qual->right_type))
+		return evaluate_fractions(table, qual, values, n);
+	if (qual->strategy == BTEqualStrategyNumber)
+		return evaluate_equality(table, qual, values, n);
+	if (is_array)
+		return make_field(table, qual->column,
+						  mts_document_make("{$nin: %a}",
+											list_values(table, qual, values,
+														n)));
+	if (table->attributes[qual->column].key_type == MTS_KEY_IS_OID && !is_ne)
+		return evaluate_oid_order(table, qual, values[0]);
+	if (value_of(table, qual, values[0], &value))
+		bson_append_value(ops, operators[qual->strategy], -1, &value);
+	return make_field(table, qual->column, ops);
+}
+
+/* ---- Keys of slots ------------------------------------------------------ */
 
 /* The filter that a {column} slot has any of some keys */
 static MtsFilter *
@@ -647,7 +709,7 @@ evaluate_slot(const MtsTable *table, const MtsQual *qual,
 	for (int i = 0; i < n; i++)
 	{
 		bson_append_utf8(texts, psprintf("%d", i), -1,
-						 slot_key_of(qual->right_type, values[i]), -1);
+						 text_of(qual->right_type, values[i]), -1);
 		CHECK_FOR_INTERRUPTS();
 		if (texts->len > MAX_LIST)
 			return make_filter(MTS_FILTER_TRUE, 0);

@@ -296,8 +296,12 @@ key_qual(const MtsAttribute *attribute, int strategy, Oid right, Oid collation)
 {
 	bool is_text =
 		mts_type_is_text(attribute->typid) && mts_type_is_text(right);
-	/* only the value tells whether MongoDB compares a numeric alike */
-	bool exact = attribute->typid != NUMERICOID;
+	/*
+	 * Only the value tells whether MongoDB compares a numeric alike.  A text
+	 * is compared by the values that have it, which may be equal to others.
+	 */
+	bool exact = attribute->typid != NUMERICOID &&
+				 attribute->key_type != MTS_KEY_AS_TEXT;
 	bool fits;
 
 	switch (attribute->key_type)
@@ -310,6 +314,10 @@ key_qual(const MtsAttribute *attribute, int strategy, Oid right, Oid collation)
 		case MTS_KEY_IS_OID:
 			fits =
 				is_text && mts_shippable_collation_fits(collation, strategy);
+			break;
+		case MTS_KEY_AS_TEXT:
+			fits = is_text && strategy == BTEqualStrategyNumber &&
+				   mts_shippable_collation_fits(collation, strategy);
 			break;
 		case MTS_KEY_IS_UUID:
 			fits = attribute->typid == UUIDOID && right == UUIDOID;
@@ -668,8 +676,9 @@ ship_null(const Target *target, NullTest *expr, bool negated)
 		(is_time ? is_null : !mts_shippable_is_key(target->table, column)))
 		return NULL;
 	/* to MongoDB an array with a null in it is null, to jsonb it is not */
-	is_any =
-		!is_time && target->table->attributes[column].key_type == MTS_KEY_ANY;
+	is_any = !is_time &&
+			 (target->table->attributes[column].key_type == MTS_KEY_ANY ||
+			  target->table->attributes[column].key_type == MTS_KEY_AS_TEXT);
 	if (is_any && !is_null)
 		return NULL;
 	qual = make_qual(is_null ? MTS_QUAL_NULL : MTS_QUAL_NOT_NULL, !is_any);

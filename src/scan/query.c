@@ -180,6 +180,17 @@ unsorted_come_first(const MtsQuery *query)
 		   key->nulls_first && !query->table->attributes[key->column].not_null;
 }
 
+/* Append the terms of the documents that have another type in a key. */
+static void
+append_other_types(const MtsTable *table, int column, const char *field,
+				   bson_t *terms)
+{
+	bson_t *least = mts_document_new();
+
+	mts_type_append_least(table->attributes[column].key_type, least);
+	mts_filter_add_other_types(terms, field, least);
+}
+
 /*
  * Append the terms of the documents that have another type in a field that
  * MongoDB sorts by, unless it stores no other.
@@ -204,13 +215,44 @@ append_misfits(const MtsQuery *query, int key, bson_t *any)
 		mts_template_push(terms, "{%s: {$gte: %v}}", order->keys[i].field,
 						  &least_of_all);
 	if (is_time)
+	{
 		mts_format_append_least(order->time.format, least);
+		mts_filter_add_other_types(terms, field, least);
+	}
 	else
-		mts_type_append_least(
-			table->attributes[order->keys[key].column].key_type, least);
-	mts_filter_add_other_types(terms, field, least);
+		append_other_types(table, order->keys[key].column, field, terms);
 	mts_filter_join(terms, joined);
 	mts_template_push(any, "%o", joined);
+}
+
+/*
+ * Shorten the lists of a condition to the values of the keys' own types, so
+ * that MongoDB reads an index in order.  Append the terms of the documents
+ * that have another type in a key.  False if no list is so long.
+ */
+static bool
+shorten_lists(const MtsQuery *query, MtsFilter *condition, bson_t *any)
+{
+	const MtsTable *table = query->table;
+	bool found = false;
+
+	for (int i = 0; i < condition->nargs; i++)
+	{
+		MtsFilter *arg = condition->args[i];
+		bson_t *terms = mts_document_new();
+		char field[MTS_MAX_PATH];
+
+		if (arg->kind != MTS_FILTER_FIELD || !arg->own)
+			continue;
+		mts_path_dotted(arg->column->path.steps, arg->column->path.nsteps,
+						field, sizeof(field));
+		append_other_types(table, arg->column - table->layout.columns, field,
+						   terms);
+		mts_template_push(any, "%b", terms);
+		arg->ops = arg->own;
+		found = true;
+	}
+	return found;
 }
 
 /*
@@ -222,11 +264,14 @@ append_misfits(const MtsQuery *query, int key, bson_t *any)
  * ends early would not find them.
  */
 static bson_t *
-make_misfits(const MtsQuery *query, const bson_t *filter)
+make_misfits(const MtsQuery *query, MtsFilter *condition, const bson_t *filter)
 {
 	const MtsSortOrder *order = query->order;
 	bson_t *any = mts_document_new();
 	bson_t *terms = mts_document_new();
+	bson_t *distributed = mts_document_new();
+	bson_t *misfits;
+	bool is_short;
 
 	if (!order || order->extreme ||
 		query->table->on_invalid != MTS_INVALID_ERROR)
@@ -235,9 +280,14 @@ make_misfits(const MtsQuery *query, const bson_t *filter)
 		append_misfits(query, i, any);
 	if (bson_empty(any))
 		return NULL;
+	is_short = shorten_lists(query, condition, any);
 	if (bson_count_keys(any) > 1)
 		mts_template_push(terms, "{$or: %a}", any);
-	return mts_query_restrict(filter, bson_empty(terms) ? any : terms);
+	misfits = mts_query_restrict(filter, bson_empty(terms) ? any : terms);
+	/* so that MongoDB does not read all documents with a value of the list */
+	return is_short && mts_filter_distribute(misfits, distributed)
+			   ? distributed
+			   : misfits;
 }
 
 /* Build the filter of the condition; false if no bucket can match. */
@@ -281,7 +331,7 @@ build_filters(MtsQuery *query, MtsFilter *condition)
 
 	query->filter = mts_document_new();
 	query->is_possible = build_filter(query, condition, filter);
-	query->misfits = make_misfits(query, filter);
+	query->misfits = make_misfits(query, condition, filter);
 	if (query->misfits)
 		leave_out_misfits(query, condition);
 	(void) build_filter(query, condition, query->filter);
@@ -465,7 +515,20 @@ mts_query_sorted_terms(const MtsQuery *query, bool are_sorted)
 							 bounds);
 }
 
-/* Tell whether a filter requires one value of a field. */
+/* Tell whether an array has one string, as that of the values of a text. */
+static bool
+has_one_string(const bson_iter_t *array)
+{
+	bson_iter_t value;
+	int n = 0;
+
+	if (bson_iter_recurse(array, &value))
+		while (bson_iter_next(&value))
+			n += BSON_ITER_HOLDS_UTF8(&value) ? 1 : 0;
+	return n == 1;
+}
+
+/* Tell whether a filter requires one value of a field, of whatever type. */
 static bool
 is_fixed(const bson_t *filter, const MtsPath *path)
 {
@@ -473,10 +536,12 @@ is_fixed(const bson_t *filter, const MtsPath *path)
 	bson_iter_t iter, op;
 
 	mts_path_dotted(path->steps, path->nsteps, field, sizeof(field));
-	return bson_iter_init_find(&iter, filter, field) &&
-		   !(BSON_ITER_HOLDS_DOCUMENT(&iter) &&
-			 bson_iter_recurse(&iter, &op) && bson_iter_next(&op) &&
-			 *bson_iter_key(&op) == '$');
+	if (!bson_iter_init_find(&iter, filter, field))
+		return false;
+	if (!BSON_ITER_HOLDS_DOCUMENT(&iter) || !bson_iter_recurse(&iter, &op) ||
+		!bson_iter_next(&op) || *bson_iter_key(&op) != '$')
+		return true;
+	return strcmp(bson_iter_key(&op), "$in") == 0 && has_one_string(&op);
 }
 
 /*

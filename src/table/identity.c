@@ -368,12 +368,32 @@ part_format(const MtsLayout *layout, const MtsIdentityPart *part)
 							   : NULL;
 }
 
+/* Why a key does not identify buckets that are written; NULL if it does */
+static const char *
+key_problem(const MtsTable *table, int column)
+{
+	const MtsAttribute *attribute = &table->attributes[column];
+	const char *name = table->layout.columns[column].name;
+
+	if (mts_type_is_array(attribute->typid))
+		return psprintf(
+			"Column \"%s\" is a key, but an array, which MongoDB also compares by its elements.",
+			name);
+	if (attribute->key_type == MTS_KEY_AS_TEXT &&
+		!mts_path_is_in_id(&table->layout.columns[column].path))
+		return psprintf(
+			"Column \"%s\" is a key whose values have any type, so that several buckets have one text.",
+			name);
+	return NULL;
+}
+
 /* Why rows cannot be inserted into buckets; NULL if they can; may set hint */
 static const char *
 find_problem(const MtsTable *table, MtsIdentity *identity)
 {
 	const MtsLayout *layout = &table->layout;
 	const MtsColumn *time = mts_layout_time_column(layout);
+	const char *problem;
 	bool has_key = false;
 
 	if (time && !mts_format_is_writable(&time->format))
@@ -392,14 +412,14 @@ find_problem(const MtsTable *table, MtsIdentity *identity)
 			return "In the format of the buckets' times, several texts mean the same time, so no text finds a bucket.";
 		}
 		has_key |= column >= 0;
-		if (column < 0 || layout->nslots == 0 ||
-			!mts_type_is_array(table->attributes[column].typid))
+		problem = column < 0 || layout->nslots == 0
+					  ? NULL
+					  : key_problem(table, column);
+		if (!problem)
 			continue;
 		identity->hint =
 			"If the column does not identify the buckets, set its option \"role\" to \"attribute\".";
-		return psprintf(
-			"Column \"%s\" is a key, but an array, which MongoDB also compares by its elements.",
-			layout->columns[column].name);
+		return problem;
 	}
 	if (layout->nslots == 0)
 		return NULL;

@@ -403,7 +403,7 @@ static const struct
 	 "Valid values are \"count\", \"sum\", \"min\" and \"max\"."},
 	{"rollup_column", ON_COLUMN, check_any},
 	{"bson_type", ON_COLUMN | OF_ROWS, NULL,
-	 "Valid values are \"double\", \"int\", \"long\", \"decimal\", \"string\", \"date\", \"bool\" and \"objectId\"."},
+	 "Valid values are \"double\", \"int\", \"long\", \"decimal\", \"string\", \"date\", \"bool\", \"objectId\" and \"any\"."},
 	{"sample_size", ON_IMPORT, check_sample_size},
 	{"time_column", ON_IMPORT, check_any},
 	{"skip_existing", ON_IMPORT, check_bool},

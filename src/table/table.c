@@ -90,24 +90,34 @@ parse_field(MtsTable *table, List *options, const char *name, MtsField *field)
 		parse_path(table, text, &field->path);
 }
 
+/* Tell whether option bson_type allows values of any type. */
+static bool
+allows_any_type(List *options)
+{
+	const char *type = mts_option_get(options, "bson_type");
+
+	return type && strcmp(type, "any") == 0;
+}
+
 /* Which BSON types a key holds: by option bson_type, or by its SQL type */
 static MtsKeyType
-key_type(const MtsColumn *column, const MtsAttribute *attribute)
+key_type(const MtsColumn *column, const MtsAttribute *attribute, List *options)
 {
 	Oid typid = attribute->typid;
 	bool is_text = mts_type_is_text(typid) || typid == BPCHAROID;
 	bson_type_t type = attribute->bson_type;
 
 	/* the option names the type of an array's elements */
-	if (mts_type_is_array(typid))
+	if (mts_type_is_array(typid) || column->path.nsteps == 0)
 		return MTS_KEY_ANY;
+	if (allows_any_type(options))
+		return MTS_KEY_AS_TEXT;
 	if (type == BSON_TYPE_EOD)
 	{
 		/* an _id that is shown as text may be an ObjectId */
-		if (column->path.nsteps == 0 ||
-			(column->path.nsteps == 1 && mts_path_is_in_id(&column->path) &&
-			 is_text))
-			return MTS_KEY_ANY;
+		if (column->path.nsteps == 1 && mts_path_is_in_id(&column->path) &&
+			is_text)
+			return MTS_KEY_AS_TEXT;
 		type = mts_type_bson(typid);
 		if (type == BSON_TYPE_DATE_TIME &&
 			column->format.kind != MTS_FORMAT_DATE)
@@ -189,6 +199,12 @@ check_column(MtsTable *table, const MtsColumn *column, Oid typid,
 						"\"bson_type\".",
 						column->name),
 			   "Option \"format\" alone says how a time is stored.");
+	if (allows_any_type(options) && !mts_type_is_text(typid))
+		refuse(table,
+			   psprintf("Column \"%s\" has option \"bson_type\" 'any', but "
+						"type %s.",
+						column->name, format_type_be(typid)),
+			   "Declare the column as text.");
 	if (role && strcmp(role, "key") == 0 && column->path.nslots > 0)
 		refuse(table,
 			   psprintf("Column \"%s\" has role \"key\", but its path has a "
@@ -230,7 +246,7 @@ read_column(MtsTable *table, Form_pg_attribute att, MtsColumn *column,
 	attribute->typid = att->atttypid;
 	attribute->typmod = att->atttypmod;
 	attribute->not_null = att->attnotnull;
-	attribute->key_type = key_type(column, attribute);
+	attribute->key_type = key_type(column, attribute, options);
 }
 
 /*

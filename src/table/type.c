@@ -137,6 +137,7 @@ static const struct
 	[MTS_KEY_IS_OID] = {"objectId", BIT(BSON_TYPE_OID)},
 	[MTS_KEY_IS_UUID] = {"binData", BIT(BSON_TYPE_BINARY)},
 	[MTS_KEY_IS_TIME] = {NULL, ~0},
+	[MTS_KEY_AS_TEXT] = {NULL, ~0},
 };
 
 /*

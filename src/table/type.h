@@ -22,7 +22,8 @@ typedef enum MtsKeyType
 	MTS_KEY_IS_BOOL,
 	MTS_KEY_IS_OID,
 	MTS_KEY_IS_UUID, /* binary of subtype 4, which is checked when read */
-	MTS_KEY_IS_TIME  /* a time in a format other than date */
+	MTS_KEY_IS_TIME, /* a time in a format other than date */
+	MTS_KEY_AS_TEXT  /* any type, shown as text; only equality is shipped */
 } MtsKeyType;
 
 extern bool mts_type_is_time(Oid typid);

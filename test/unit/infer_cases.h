@@ -9,6 +9,11 @@
 	 "{'_id': 1, 'ts': T(2013-10-10T23:06:37), 'type': 'a', 'value': 5}, {'_id': 2, 'ts': "
 	 "T(2013-10-10T23:06:38), 'type': 'a', 'value': 5.5}",
 	 "_id int, time ts time, type text, value double;"},
+	{"states of several types",
+	 "{'_id': 1, 'ts': T(2013-10-10T23:06:37), 'type': 'a', 'state': 20.5, 'seen': 'x'}, {'_id': 2, 'ts': "
+	 "T(2013-10-10T23:06:38), 'type': 'b', 'state': 'ON', 'seen': true}, {'_id': 3, 'ts': "
+	 "T(2013-10-10T23:06:39), 'type': 'c', 'state': 7, 'seen': {'a': 1}}",
+	 "_id int, time ts time, type text, attribute state any, attribute seen json;"},
 	{"a day and an hour in two fields",
 	 "{'day': '2026-04-10', 'hour': 13, 'v': 5}, {'day': '2026-04-10', 'hour': 14, 'v': 5.5}, {'day': "
 	 "'2026-04-11', 'hour': 0, 'v': 4}",
@@ -267,7 +272,7 @@
 	 "{'base64': 'AAAA', 'subType': '00'}}, 'a': [1], 'nul': null, 'm': 1, 's': 'x', 't': "
 	 "T(2022-07-08T09:11:07)}, {'ld': 2.5, 'm': 'text', 't': T(2022-07-08T09:11:09)}",
 	 "i double, l long, d double, n num, ld num, b bool, o oid, u uuid, attribute y bytes, attribute "
-	 "a double[], attribute nul json, attribute m json, s text, time t time;"},
+	 "a double[], attribute nul json, attribute m any, s text, time t time;"},
 	{"names",
 	 "{'a.b': 1, '{second}': 2, 'c\\\\d': 3, '*': 4, '': 5, 'ctid': 6, 'x': {'v': 7}, 'y': {'v': "
 	 "8}, 'v': 9, 'z': {'w': 1}, 'u': {'w': 2}, 'key': 3}",

@@ -46,7 +46,7 @@ show_column(char *text, const MtsInferColumn *column)
 {
 	static const char *const types[] = {"json",   "bool", "int",  "long",
 										"double", "num",  "text", "time",
-										"oid",    "uuid", "bytes"};
+										"oid",    "uuid", "bytes", "any"};
 	static const char *const roles[] = {"", "attribute ", "time ", "",
 										"slot "};
 

@@ -328,6 +328,22 @@ mts_column_bson_types(const MtsInfer *infer, int node)
 }
 
 /*
+ * Whether the values of a node are scalars of several types, in documents that
+ * are rows: the type of such a state depends on what it is the state of.
+ */
+static bool
+is_any_scalar(const MtsInfer *infer, uint32_t types)
+{
+	const uint32_t scalars = MTS_NUMBER_TYPES | MTS_TYPE_BIT(BSON_TYPE_UTF8) |
+							 MTS_TYPE_BIT(BSON_TYPE_BOOL) |
+							 MTS_TYPE_BIT(BSON_TYPE_DATE_TIME) |
+							 MTS_TYPE_BIT(BSON_TYPE_OID);
+
+	return infer->reading.ncontainers == 0 && types != 0 &&
+		   !(types & ~scalars);
+}
+
+/*
  * The type that holds all values of a node.  Unsampled values of what is
  * measured may be fractions: of points, or of documents that are rows.
  */
@@ -341,11 +357,9 @@ find_type(const MtsInfer *infer, int node)
 			: !mts_column_is_in(infer, node, "_id") &&
 				  !mts_column_is_in(infer, node, infer->hints->meta);
 
-	if (types & MTS_NUMBER_TYPES)
-		return types & ~MTS_NUMBER_TYPES
-				   ? MTS_INFER_JSON
-				   : number_type(types, is_measured,
-								 infer->survey.nodes[node].values);
+	if (types != 0 && !(types & ~MTS_NUMBER_TYPES))
+		return number_type(types, is_measured,
+						   infer->survey.nodes[node].values);
 	if (types == MTS_TYPE_BIT(BSON_TYPE_UTF8))
 		return MTS_INFER_TEXT;
 	if (types == MTS_TYPE_BIT(BSON_TYPE_BOOL))
@@ -356,7 +370,7 @@ find_type(const MtsInfer *infer, int node)
 	if (types == MTS_TYPE_BIT(BSON_TYPE_OID))
 		return MTS_INFER_OID;
 	if (types != MTS_TYPE_BIT(BSON_TYPE_BINARY))
-		return MTS_INFER_JSON;
+		return is_any_scalar(infer, types) ? MTS_INFER_ANY : MTS_INFER_JSON;
 	return mts_survey_all(&infer->survey, node, is_uuid) ? MTS_INFER_UUID
 														 : MTS_INFER_BYTES;
 }

@@ -211,7 +211,7 @@ is_natural_key(const MtsInfer *infer, int node)
 	MtsInferType type = mts_column_type(infer, node, &is_array);
 
 	return !is_array && type != MTS_INFER_JSON && type != MTS_INFER_BYTES &&
-		   type != MTS_INFER_TIME &&
+		   type != MTS_INFER_TIME && type != MTS_INFER_ANY &&
 		   mts_survey_all(&infer->survey, node, mts_column_is_whole);
 }
 

@@ -36,7 +36,8 @@ typedef enum MtsInferType
 	MTS_INFER_TIME,
 	MTS_INFER_OID, /* an ObjectId, as text */
 	MTS_INFER_UUID,
-	MTS_INFER_BYTES
+	MTS_INFER_BYTES,
+	MTS_INFER_ANY /* scalars of several types, as text */
 } MtsInferType;
 
 /*

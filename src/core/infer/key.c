@@ -229,7 +229,7 @@ add_candidate(Choice *choice, int node)
 	int alike;
 
 	if (infer->survey.nodes[node].nslots > 0 || is_id(infer, node) ||
-		type == MTS_INFER_JSON || is_array)
+		type == MTS_INFER_JSON || type == MTS_INFER_ANY || is_array)
 		return;
 	*item = (Candidate){.node = node, .class = classify(infer, node, type)};
 	item->hashes = allocate(choice, infer->nsamples, 8);

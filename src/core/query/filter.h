@@ -32,6 +32,9 @@ typedef struct MtsFilter
 	struct MtsFilter **args;
 	const MtsColumn *column; /* of FIELD, BOUNDED, SLOT and TIME_FIELD */
 	const bson_t *ops;       /* of FIELD: {"$gte": value, ..} */
+	const bson_t *own;       /* of FIELD: the operators for values of its own
+							  * type, if those of ops are so many that MongoDB
+							  * would not sort by an index; or NULL */
 	const bson_t *texts;     /* of SLOT: an array of the keys */
 	const char *op;          /* of BOUNDED: "$lt", "$lte", "$eq", .. */
 	const char *type;      /* of BOUNDED: what $type calls the bounds' type */

@@ -570,6 +570,59 @@ sub object_ids
 	return $layout;
 }
 
+# States of any type, each a text and the values that are shown so
+my @states = (
+	[ '7', '7', '"7"', '{"$numberDouble": "7"}', '{"$numberDecimal": "7"}' ],
+	[ '7.0', '"7.0"', '{"$numberDecimal": "7.0"}' ], [ '07', '"07"' ],
+	[ '0.1', '"0.1"', '{"$numberDouble": "0.1"}', '{"$numberDecimal": "0.1"}' ],
+	[ '20.5', '"20.5"', '20.5' ], [ '0', '0', '"0"' ],
+	[ '-0', '{"$numberDouble": "-0.0"}', '{"$numberDecimal": "-0"}', '"-0"' ],
+	[ '1e+300', '1e300', '"1e+300"' ], [ '1E+300', '{"$numberDecimal": "1E+300"}' ],
+	[ '9007199254740993', '{"$numberLong": "9007199254740993"}', '"9007199254740993"' ],
+	[ '9007199254740992', '{"$numberDouble": "9007199254740992"}', '{"$numberLong": "9007199254740992"}' ],
+	[ '9223372036854775807', '{"$numberLong": "9223372036854775807"}' ],
+	[ '9223372036854775808', '"9223372036854775808"', '{"$numberDecimal": "9223372036854775808"}' ],
+	[ 'Infinity', '{"$numberDouble": "Infinity"}', '{"$numberDecimal": "Infinity"}', '"Infinity"' ],
+	$finds_nan ? [ 'NaN', '{"$numberDouble": "NaN"}', '{"$numberDecimal": "NaN"}', '"NaN"' ] : (),
+	[ 'true', 'true', '"true"' ], [ 'TRUE', '"TRUE"' ], [ 'false', 'false' ],
+	[ 'ON', '"ON"' ], [ '', '""' ], [ '[7]', '[7]', '"[7]"' ], [ '{"a": 7}', '{"a": 7}' ],
+	[ '2013-10-10T22:46:59.123Z', json_date(1_381_445_219_123_000), '"2013-10-10T22:46:59.123Z"' ],
+	[ '10000-01-01T00:00:00.000Z', '{"$date": {"$numberLong": "253402300800000"}}' ],
+	[ (oid_texts())[0], json_text((oid_texts())[0]), '{"$oid": "' . (oid_texts())[0] . '"}' ],
+	[ (uuid_texts())[0], json_text((uuid_texts())[0]), json_uuid((uuid_texts())[0]) ]);
+
+# Documents whose state has any type, as a value or as their series
+sub states
+{
+	my ($name, $is_flat) = @_;
+	my @state = ('state', 'text', "bson_type 'any'",
+		[ map { sql_text($_->[0]) } @states ]);
+	my $field = $is_flat ? 'v' : 'v.{second}';
+	my $layout = new_layout($name => [ 'timestamptz', "field 'ts'" ],
+		columns => [ [@type], \@state,
+			[ 'value', 'float8', "field '$field'", \@value_pool ] ]);
+
+	$layout->{is_flat} = $is_flat;
+	$layout->{tested} = \@state;
+	foreach my $start ((starts(MINUTE, 1)) x 6)
+	{
+		my $type = pick(types());
+		my $document = head('ts', $type, json_date($start));
+		my ($text, @forms) = chance(0.1) ? (undef, 'null') : @{ pick(@states) };
+
+		$document->{state} = pick(@forms) if defined $text || chance(0.5);
+		foreach my $slot ($is_flat ? 0 : some_slots(60, 1))
+		{
+			my $value = reading();
+			put($document, json_number($value), 'v', $is_flat ? () : $slot);
+			add_row($layout, $start + $slot * SECOND, sql_text($type),
+				sql_text($text), sql_number($value));
+		}
+		push @{ $layout->{docs} }, $document;
+	}
+	return $layout;
+}
+
 # Convert the SQL of a timestamptz to that of a timestamp in UTC.
 sub sql_timestamp_of
 {
@@ -586,7 +639,7 @@ sub point_layouts
 		tuple_rows(), offsets(), positional(), berlin_days('berlin_days', 'timestamptz'),
 		berlin_days('berlin_timestamp', 'timestamp'), berlin_months(),
 		keys_of_all_types('keys'), keys_of_all_types('row_keys', 1),
-		device_uuids(), object_ids());
+		device_uuids(), object_ids(), states('states', 1), states('state_series', 0));
 }
 
 1;
