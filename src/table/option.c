@@ -146,12 +146,33 @@ parse_path(const char *value, MtsPath *path, MtsError *error)
 	return mts_path_parse(value, palloc(strlen(value) + 1), path, error);
 }
 
+/* Check that times can be read in a format. */
+static bool
+check_pattern(const MtsFormat *format, MtsError *error)
+{
+	MtsClock clock = mts_zone_clock("GMT");
+
+	return mts_format_check(format, &clock, error);
+}
+
 static bool
 check_path(const char *value, MtsError *error)
 {
 	MtsPath path;
+	MtsFormat format;
 
-	return parse_path(value, &path, error);
+	if (!parse_path(value, &path, error))
+		return false;
+	for (int i = 0; i < path.nsteps; i++)
+		if (path.steps[i].kind == MTS_STEP_COLUMN_KEY &&
+			mts_format_is_key(path.steps[i].name, &format) &&
+			!check_pattern(&format, error))
+		{
+			error->hint =
+				"For keys that are times of day, write slots such as {hour:00}:{minute:00}.";
+			return false;
+		}
+	return true;
 }
 
 static bool
@@ -173,7 +194,8 @@ check_format(const char *value, MtsError *error)
 {
 	MtsFormat format;
 
-	return mts_format_parse(value, &format, error);
+	return mts_format_parse(value, &format, error) &&
+		   check_pattern(&format, error);
 }
 
 static bool
@@ -183,10 +205,12 @@ check_bucket_format(const char *value, MtsError *error)
 
 	if (!mts_format_parse(value, &format, error))
 		return false;
-	return format.kind != MTS_FORMAT_OFFSET ||
-		   mts_report_refuse(error,
-							 "The time of a bucket cannot be an offset.",
-							 NULL);
+	if (mts_format_is_relative(&format))
+		return mts_report_refuse(
+			error,
+			"The time of a bucket cannot be an offset or a time of day.",
+			NULL);
+	return check_pattern(&format, error);
 }
 
 /* Read an interval as interval_in does; false instead of an error */

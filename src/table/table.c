@@ -461,7 +461,7 @@ read_bucket_options(List *options, MtsTable *table)
 	parse_format(table, format, &layout->bucket_time.format);
 
 	/* bounds have the format of the points' times */
-	if (time && time->format.kind != MTS_FORMAT_OFFSET)
+	if (time && !mts_format_is_relative(&time->format))
 		layout->first.format = layout->last.format = time->format;
 	else
 		layout->first.format = layout->last.format =

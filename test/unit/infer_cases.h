@@ -126,6 +126,30 @@
 	 "metric text field _id.metric, time offset time field points[].offset as offset:second:double, sum "
 	 "double field points[].sum; bucket _id.origin span 1 minute -- \"points[].offset\" is taken as "
 	 "the time of points: It counts seconds from \"_id.origin\" on. / If each document is a row"},
+	{"times of day",
+	 "{'day': '2017-05-06', 'r': [{'at': '05:00', 'kwh': 1.5}, {'at': '23:59', 'kwh': 2}]}",
+	 "time at time field r[].at as time:HH24:MI, kwh double field r[].kwh; bucket day as "
+	 "text:YYYY-MM-DD span 1 day -- \"r[].at\" is taken as the time of points: It is a time of the "
+	 "day in \"day\"."},
+	{"times of day, and positions that fill a day",
+	 "(3 1d: {day: @, r: [(24 1h: {at: '%H:%M', kwh: ~})]})",
+	 "time at time field r[].at as time:HH24:MI, kwh double field r[].kwh; bucket day span 1 day -- "
+	 "\"r[].at\" is taken as the time of points: It is a time of the day in \"day\"."},
+	{"times of day and other times",
+	 "(3 1d: {day: @, r: [(24 1h: {from: '%H:%M', at: @, kwh: ~})]})",
+	 "time at time field r[].at, from text field r[].from, kwh double field r[].kwh; bucket day span "
+	 "1 day"},
+	{"times of day in hours",
+	 "(3 1h: {hour: @, r: [(30 1m: {at: '%H:%M', kwh: ~})]})",
+	 "time hour time, at text field r[{2 minutes}].at, kwh double field r[{2 minutes}].kwh; -- the "
+	 "elements of \"r\" are taken as steps of 2 minutes in an hour: Only their number shows it. / If "
+	 "each document is a row"},
+	{"times of day from noon on",
+	 "{'day': T(2024-03-04T12:00:00), 'r': [{'at': '05:00', 'v': 1}]}, {'day': "
+	 "T(2024-03-05T12:00:00), 'r': [{'at': '13:00', 'v': 1}]}, {'day': "
+	 "T(2024-03-06T12:00:00), 'r': [{'at': '14:00', 'v': 1}]}",
+	 "time day time, attribute r json; -- \"r\" is taken as data: Nothing shows a time for each of "
+	 "its values."},
 	{"months, days from 1, totals",
 	 "{'m': '2012:2', 'c': 15, 'd': {'c': 15, '1': {'c': 3, '0': {'c': 1}, '23': {'c': 2}}, '29': "
 	 "{'c': 12, '7': {'c': 12}}}}, {'m': '2012:10', 'c': 4, 'd': {'c': 4, '31': {'c': 4, '12': "

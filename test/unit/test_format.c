@@ -33,10 +33,14 @@ test_parse(void)
 		{"text:YYYY-DD", false, {0, 1, 0}},
 		{"text:YYYY-MM-DD MI", false, {0, 0, MTS_MINUTE}},
 		{"text:MM-DD", false, {0, 1, 0}},
+		{"time:HH24:MI", true, {0, 0, MTS_MINUTE}},
+		{"time:MI", false, {0, 0, MTS_MINUTE}},
+		{"time:HH12 AM", false, {0}},
 		{"text:--", false, {0}},
 	};
 	static const char *const wrong[] = {"",
 										"text:",
+										"time:",
 										"offset:",
 										"offset:weeks",
 										"offset:second:",
@@ -123,6 +127,10 @@ is_decoded(const char *format_text, const char *json, const char *want)
 	is_text(text, want, name);
 	bson_destroy(doc);
 }
+
+#define TWENTY "01234567890123456789"
+#define SIXTY TWENTY TWENTY TWENTY
+#define HUNDRED SIXTY TWENTY TWENTY
 
 static void
 test_decode(void)
@@ -243,10 +251,46 @@ test_decode(void)
 		 "The time is declared as an integer, but stored as string."},
 		{"text:YYYY:FMMM", "{\"v\": \"2013:3\"}",
 		 "2013-03-01 00:00:00.000000"},
+		{"time:HH24:MI", "{\"v\": \"05:07\"}", "2013-10-10 05:07:00.000000"},
+		{"time:HH24:MI", "{\"v\": \"24:00\"}",
+		 "The text \"2013-10-10 24:00\" does not match pattern \"YYYY-MM-DD HH24:MI\"."},
+		{"time:HH24:MI", "{\"v\": 5}",
+		 "The time is declared as text, but stored as int."},
+		{"time:HH24", "{\"v\": \"" HUNDRED HUNDRED "\"}",
+		 "The text \"" SIXTY "\" does not match pattern \"HH24\"."},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		is_decoded(cases[i][0], cases[i][1], cases[i][2]);
+}
+
+/* The patterns whose times cannot be read, and why */
+static void
+test_check(void)
+{
+	static const char *const cases[][2] = {
+		{"text:YYYY-MM-DD", ""},
+		{"text:YYYY:FMMM", ""},
+		{"number:YYYYMMDD", ""},
+		{"time:HH24:MI", ""},
+		{"time:SS", ""},
+		{"offset:second", ""},
+		{"text:HH24:MI", "Pattern \"HH24:MI\" has no date."},
+		{"time:DD HH24", "Pattern \"DD HH24\" of a time of day has a date."},
+	};
+	MtsClock clock = table_clock(NULL);
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		MtsFormat format;
+		MtsError error = {"", NULL};
+
+		if (!mts_format_parse(cases[i][0], &format, &error))
+			abort();
+		if (mts_format_check(&format, &clock, &error) != !cases[i][1][0])
+			strcpy(error.detail, "checked otherwise");
+		is_text(error.detail, cases[i][1], cases[i][0]);
+	}
 }
 
 static void
@@ -442,6 +486,7 @@ main(void)
 	tap_seed();
 	test_parse();
 	test_decode();
+	test_check();
 	test_iso8601();
 	test_bounds("date", "dates in a range are within its bounds");
 	test_bounds("epoch", "seconds as doubles");

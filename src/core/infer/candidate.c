@@ -441,9 +441,27 @@ add_elements(MtsInfer *infer, MtsReading reading)
 		add_candidate(infer, &reading);
 }
 
+/* Add elements that have a time of day, in buckets of a day. */
+static void
+add_days(MtsInfer *infer, MtsReading reading)
+{
+	reading.span = mts_unit_find((MtsSpan){0, 1, 0});
+	for (int i = 0; i < infer->nfields; i++)
+	{
+		const MtsTimeField *field = &infer->fields[i];
+
+		reading.bucket = field;
+		/* a single day begins a month by chance */
+		if (field->unit == reading.span
+				? !field->has_daily_phase
+				: field->unit < reading.span && field->distinct < 2)
+			add_candidate(infer, &reading);
+	}
+}
+
 /*
- * Add the times that points may have, dates first, and numbers last: in slots
- * that count, or in elements.
+ * Add the times that points may have, dates first, then texts, numbers, and
+ * times of day: in slots that count, or in elements.
  */
 static void
 add_own_times(MtsInfer *infer)
@@ -451,7 +469,8 @@ add_own_times(MtsInfer *infer)
 	static const uint32_t types[] = {MTS_TYPE_BIT(BSON_TYPE_DATE_TIME) |
 										 MTS_TYPE_BIT(BSON_TYPE_TIMESTAMP),
 									 MTS_TYPE_BIT(BSON_TYPE_UTF8),
-									 MTS_BINARY_NUMBER_TYPES};
+									 MTS_BINARY_NUMBER_TYPES,
+									 MTS_TYPE_BIT(BSON_TYPE_UTF8)};
 	MtsReading reading = infer->reading;
 	int slot = reading.containers[0];
 	const MtsNode *node = &infer->survey.nodes[slot];
@@ -465,19 +484,25 @@ add_own_times(MtsInfer *infer)
 		mts_column_leaves(infer, slot, &leaves);
 	else if (leaves.n < 2)
 		return;
-	for (int i = 0, n = 0; i < 3 * leaves.n && n < MAX_OWN_TIMES; i++)
+	for (int i = 0, n = 0; i < 4 * leaves.n && n < MAX_OWN_TIMES; i++)
 	{
+		bool is_of_day = i / leaves.n == 3;
+
 		reading.time_node = leaves.nodes[i % leaves.n];
 		if (!mts_column_has_only(infer, reading.time_node,
 								 types[i / leaves.n]) ||
-			!mts_time_field_find_format(infer, reading.time_node,
-										reading.time_format))
+			!(is_of_day ? mts_time_field_find_of_day
+						: mts_time_field_find_format)(infer, reading.time_node,
+													  reading.time_format))
 			continue;
 		n++;
-		if (!is_array || node->nslots > 1 || (node->types & MTS_NULL_TYPES))
+		if (!is_of_day &&
+			(!is_array || node->nslots > 1 || (node->types & MTS_NULL_TYPES)))
 			add_units(infer, &reading);
 		set_elements(infer, &reading);
-		if (is_array)
+		if (is_array && is_of_day)
+			add_days(infer, reading);
+		else if (is_array)
 			add_elements(infer, reading);
 	}
 }

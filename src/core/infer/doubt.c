@@ -633,6 +633,12 @@ remark_buckets(MtsInfer *infer)
 			"\"%s\" is taken as the time of points\nIt counts %ss from \"%s\" on.",
 			mts_remark_label(infer, reading->time_node),
 			reading->time_format + 7, mts_remark_label(infer, bucket->node));
+	else if (strncmp(reading->time_format, "time:", 5) == 0)
+		mts_remark(
+			infer,
+			"\"%s\" is taken as the time of points\nIt is a time of the day in \"%s\".",
+			mts_remark_label(infer, reading->time_node),
+			mts_remark_label(infer, bucket->node));
 	else if (reading->time_node < 0 && !reading->has_time_keys)
 	{
 		remark_slots(infer);

@@ -162,6 +162,7 @@ extern int mts_unit_count(void);
 /* time_field.c */
 extern bool mts_time_field_is_number(const char *format);
 extern bool mts_time_field_has_zone(const char *format);
+extern bool mts_time_field_is_relative(const char *format);
 extern bool mts_time_field_fits(const MtsInfer *infer, int node,
 								const char *format, bool truncate);
 extern void mts_time_field_write(const MtsInfer *infer, int node,
@@ -169,6 +170,8 @@ extern void mts_time_field_write(const MtsInfer *infer, int node,
 extern bool mts_time_field_epoch(double least, double greatest, char *format);
 extern bool mts_time_field_pattern(const char *text, bool is_padded,
 								   char *pattern);
+extern bool mts_time_field_find_of_day(const MtsInfer *infer, int node,
+									   char *format);
 extern bool mts_time_field_find_format(const MtsInfer *infer, int node,
 									   char *format);
 extern const MtsClock *mts_time_field_clock(const MtsInfer *infer,

@@ -54,8 +54,20 @@ bool
 mts_time_field_has_zone(const char *format)
 {
 	return strncmp(format, "number:", 7) != 0 &&
+		   strncmp(format, "time:", 5) != 0 &&
 		   (strncmp(format, "text:", 5) != 0 || strchr(format, 'Z') ||
 			strchr(format, '+') || mts_time_field_is_number(format));
+}
+
+/*
+ * mts_time_field_is_relative
+ *		Whether times of a format count from the bucket's time or its day.
+ */
+bool
+mts_time_field_is_relative(const char *format)
+{
+	return strncmp(format, "offset:", 7) == 0 ||
+		   strncmp(format, "time:", 5) == 0;
 }
 
 /*
@@ -263,10 +275,10 @@ mts_time_field_pattern(const char *text, bool is_padded, char *pattern)
 	return *text == '\0';
 }
 
+/* Find the first text of a node; false if it has none, or a long one. */
 static bool
-find_pattern(const MtsInfer *infer, int node, char *format)
+find_text(const MtsInfer *infer, int node, char text[40])
 {
-	char text[40];
 	MtsSurveyScan scan = mts_survey_scan(&infer->survey, node, MTS_ALL);
 	size_t len;
 
@@ -275,8 +287,16 @@ find_pattern(const MtsInfer *infer, int node, char *format)
 		if (!mts_survey_next(&scan))
 			return false;
 	} while (scan.element.type != BSON_TYPE_UTF8);
-	snprintf(text, sizeof(text), "%s", mts_element_text(&scan.element, &len));
-	return len < sizeof(text) &&
+	snprintf(text, 40, "%s", mts_element_text(&scan.element, &len));
+	return len < 40;
+}
+
+static bool
+find_pattern(const MtsInfer *infer, int node, char *format)
+{
+	char text[40];
+
+	return find_text(infer, node, text) &&
 		   ((mts_time_field_pattern(text, true, format) &&
 			 mts_time_field_fits(infer, node, format, true)) ||
 			(mts_time_field_pattern(text, false, format) &&
@@ -284,6 +304,30 @@ find_pattern(const MtsInfer *infer, int node, char *format)
 			mts_time_field_fits(infer, node, strcpy(format, "iso8601"),
 								true) ||
 			find_number(infer, node, format));
+}
+
+/*
+ * mts_time_field_find_of_day
+ *		Find the format in which all values of a node are times of day, with
+ *		hours and minutes at least.
+ */
+bool
+mts_time_field_find_of_day(const MtsInfer *infer, int node, char *format)
+{
+	static const char date[] = "2000-01-01 ",
+					  date_format[] = "text:YYYY-MM-DD ";
+	char text[40], dated[sizeof(text) + sizeof(date)];
+	char pattern[MTS_INFER_FORMAT];
+
+	if (!find_text(infer, node, text))
+		return false;
+	snprintf(dated, sizeof(dated), "%s%s", date, text);
+	if (!mts_time_field_pattern(dated, true, pattern) ||
+		!strstr(pattern, "MI") || strchr(pattern, '"'))
+		return false;
+	snprintf(format, MTS_INFER_FORMAT, "time:%s",
+			 pattern + strlen(date_format));
+	return mts_time_field_fits(infer, node, format, true);
 }
 
 /*

@@ -275,7 +275,7 @@ declare_bounds(const Totals *totals)
 {
 	MtsInfer *infer = totals->infer;
 	const MtsReading *reading = &infer->reading;
-	const char *format = strncmp(reading->time_format, "offset:", 7) == 0
+	const char *format = mts_time_field_is_relative(reading->time_format)
 							 ? reading->bucket->format
 							 : reading->time_format;
 

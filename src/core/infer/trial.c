@@ -94,8 +94,8 @@ mts_trial_build(const MtsInferred *table, const MtsClock *clock,
 		if (column->role != MTS_ROLE_TIME)
 			continue;
 		layout->time_column = i;
-		/* an offset counts from the bucket's time */
-		if (strncmp(column->format, "offset:", 7) != 0)
+		/* others count from the bucket's time */
+		if (!mts_time_field_is_relative(column->format))
 			bound = column->format;
 	}
 	return parse_field(arena, table->bucket_time, table->bucket_format,

@@ -252,7 +252,7 @@ mts_layout_counts_units(const MtsLayout *layout)
 	return first_unit(layout) != NULL;
 }
 
-/* Derive an undeclared span from the outermost slot or a point's offset. */
+/* Derive an undeclared span from the outermost slot or a point's format. */
 static void
 default_span(MtsLayout *layout)
 {
@@ -266,8 +266,45 @@ default_span(MtsLayout *layout)
 						   ? mts_span_enclosing(outer_unit(outer))
 						   : outer->of;
 	else if (layout->time_kind == MTS_TIME_POINT &&
-			 format->kind == MTS_FORMAT_OFFSET)
-		layout->span = mts_span_enclosing(format->unit);
+			 mts_format_is_relative(format))
+		layout->span = format->kind == MTS_FORMAT_OF_DAY
+						   ? (MtsSpan){0, 1, 0}
+						   : mts_span_enclosing(format->unit);
+}
+
+/*
+ * Check that only the points' own time is relative to that of a bucket, and
+ * that this has a time, or a day.
+ */
+static bool
+check_relative(const MtsLayout *layout, MtsError *error)
+{
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		const MtsColumn *column = &layout->columns[i];
+		bool is_offset = column->format.kind == MTS_FORMAT_OFFSET;
+
+		if (!mts_format_is_relative(&column->format))
+			continue;
+		if (i != layout->time_column || column->role != MTS_ROLE_TIME ||
+			layout->time_kind != MTS_TIME_POINT)
+			return mts_error_set(
+				error, NULL,
+				"Column \"%s\" has %s as format, but is not the time in a point.",
+				column->name, is_offset ? "an offset" : "a time of day");
+		if (!layout->bucket_time.is_set)
+			return mts_error_set(
+				error, "Set table option \"bucket_time_field\".",
+				"Column \"%s\" is %s the bucket's time, but no option says where that is.",
+				column->name,
+				is_offset ? "an offset from" : "a time of the day of");
+		if (!is_offset && mts_span_length(layout->span, 28) != MTS_DAY)
+			return mts_error_set(
+				error, "Set table option \"bucket_span\" to \"1 day\".",
+				"Column \"%s\" is a time of day, but a bucket does not have the points of one day.",
+				column->name);
+	}
+	return true;
 }
 
 /* Determine the field that stores the time of a point; check its options. */
@@ -275,7 +312,6 @@ static bool
 determine_time(MtsLayout *layout, MtsError *error)
 {
 	const MtsColumn *time = mts_layout_time_column(layout);
-	bool is_offset;
 
 	if (!time)
 	{
@@ -283,22 +319,10 @@ determine_time(MtsLayout *layout, MtsError *error)
 		return layout->nslots == 0 ||
 			   mts_error_set(error, TIME_COLUMN_HINT, NO_TIME_COLUMN);
 	}
-	is_offset = time->format.kind == MTS_FORMAT_OFFSET;
 	layout->time_kind = layout->nslots == 0 ? MTS_TIME_FLAT
 						: time->container < 0 && time->role == MTS_ROLE_TIME
 							? MTS_TIME_SLOTS
 							: MTS_TIME_POINT;
-	if (is_offset &&
-		(layout->time_kind != MTS_TIME_POINT || time->role != MTS_ROLE_TIME))
-		return mts_error_set(
-			error, NULL,
-			"Column \"%s\" has an offset as format, but is not a field of the points.",
-			time->name);
-	if (is_offset && !layout->bucket_time.is_set)
-		return mts_error_set(
-			error, "Set table option \"bucket_time_field\".",
-			"Column \"%s\" is an offset from the bucket's time, but no option says where that is.",
-			time->name);
 	if (layout->bucket_time.is_set && layout->time_kind == MTS_TIME_FLAT)
 		return mts_error_set(
 			error, BUCKET_TIME_HINT,
@@ -387,8 +411,8 @@ bool
 mts_layout_build(MtsLayout *layout, MtsError *error)
 {
 	return assign_containers(layout, error) && collect_slots(layout, error) &&
-		   determine_time(layout, error) && check_keys(layout, error) &&
-		   assign_places(layout, error);
+		   determine_time(layout, error) && check_relative(layout, error) &&
+		   check_keys(layout, error) && assign_places(layout, error);
 }
 
 /*

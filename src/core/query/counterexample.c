@@ -105,7 +105,7 @@ can_compare_times(const MtsLayout *layout, const MtsField *bound)
 {
 	const MtsColumn *time = mts_layout_time_column(layout);
 
-	if (time->container < 0 || bound->format.kind == MTS_FORMAT_OFFSET)
+	if (time->container < 0 || mts_format_is_relative(&bound->format))
 		return false;
 	switch (time->format.kind)
 	{

@@ -19,6 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A time whose fields differ: 2001-11-24 14:25:36.789123 */
+#define CHECKED_TIME INT64_C(59927136789123)
+
 /* The range of PostgreSQL's timestamp */
 #define FIRST_TIME INT64_C(-211813488000000000)
 #define END_TIME INT64_C(9223371331200000000)
@@ -84,6 +87,12 @@ static const struct
 
 #define NFIELDS ((int) (sizeof(fields) / sizeof(fields[0])))
 
+#define RANK_OF_DAY 2 /* in fields */
+
+/* The date of a bucket, which completes a time of its day */
+#define DATE_PATTERN "YYYY-MM-DD "
+#define DATE_LEN ((size_t) 11)
+
 /* Skip the literal text of a pattern; returns the next field or the end. */
 static const char *
 skip_literal(const char *at)
@@ -109,14 +118,14 @@ skip_literal(const char *at)
 /*
  * Determine the unit of a pattern's finest field, and whether its text sorts
  * as time.  The text sorts as time if all fields have a fixed width and run
- * from the year to finer fields without a gap.  An unknown field leaves the
- * unit zero; such text cannot be bounded in a query.
+ * from the year, or from behind the day, to finer fields without a gap.  An
+ * unknown field leaves the unit zero; such text cannot be bounded in a query.
  */
 static void
 analyse_pattern(MtsFormat *format)
 {
 	const char *at = skip_literal(format->pattern);
-	int finest = -1;
+	int finest = format->kind == MTS_FORMAT_OF_DAY ? RANK_OF_DAY : -1;
 
 	format->sorted = true;
 	format->unit = (MtsSpan){12, 0, 0};
@@ -207,6 +216,14 @@ mts_format_parse(const char *text, MtsFormat *format, MtsError *error)
 		analyse_pattern(format);
 		return true;
 	}
+	if (strncmp(text, "time:", 5) == 0 && text[5] &&
+		strlen(text + 5) < MTS_MAX_TIME_TEXT - DATE_LEN)
+	{
+		format->kind = MTS_FORMAT_OF_DAY;
+		format->pattern = text + 5;
+		analyse_pattern(format);
+		return true;
+	}
 	if (strncmp(text, "number:", 7) == 0)
 	{
 		format->kind = MTS_FORMAT_TEXT;
@@ -226,7 +243,7 @@ mts_format_parse(const char *text, MtsFormat *format, MtsError *error)
 	}
 	return mts_error_set(
 		error,
-		"Valid values are \"date\", \"epoch\", \"epoch_ms\", \"epoch_us\", \"epoch_ns\", \"ticks\", \"timestamp\", \"oid\", \"iso8601\", \"text:epoch\" and the like, \"text:PATTERN\" with a pattern of to_char, \"number:YYYYMMDD\" and the like, and \"offset:UNIT\".",
+		"Valid values are \"date\", \"epoch\", \"epoch_ms\", \"epoch_us\", \"epoch_ns\", \"ticks\", \"timestamp\", \"oid\", \"iso8601\", \"text:epoch\" and the like, \"text:PATTERN\" with a pattern of to_char, \"number:YYYYMMDD\" and the like, \"offset:UNIT\" and \"time:HH24:MI\" and the like.",
 		"\"%.*s\" is not a format of a time.",
 		mts_error_clip(text, strlen(text), 100), text);
 }
@@ -477,6 +494,56 @@ decode_text(const MtsFormat *format, const MtsClock *clock,
 	return parse_text(format, clock, text, len, t, error);
 }
 
+/*
+ * Write the date of a base time, and return the format of a text that is this
+ * date and a time of day.  Its pattern is written to pattern.
+ */
+static MtsFormat
+date_format(const MtsFormat *format, const MtsClock *clock, MtsTime base_time,
+			char *pattern, char *date)
+{
+	MtsFormat dated = *format;
+	int64_t year;
+	int month, day;
+
+	mts_clock_date(mts_clock_local(clock, base_time), &year, &month, &day);
+	snprintf(date, MTS_MAX_TIME_TEXT, "%04" PRId64 "-%02d-%02d ", year, month,
+			 day);
+	snprintf(pattern, MTS_MAX_TIME_TEXT, DATE_PATTERN "%s", format->pattern);
+	dated.kind = MTS_FORMAT_TEXT;
+	dated.pattern = pattern;
+	return dated;
+}
+
+static bool
+parse_of_day(const MtsFormat *format, const MtsClock *clock, const char *time,
+			 size_t len, MtsTime base_time, MtsTime *t, MtsError *error)
+{
+	char pattern[MTS_MAX_TIME_TEXT], text[MTS_MAX_TIME_TEXT];
+	MtsFormat dated = date_format(format, clock, base_time, pattern, text);
+	size_t date_len = strlen(text);
+
+	if (len > sizeof(text) - date_len)
+		return parse_text(format, NULL, time, len, t, error);
+	memcpy(text + date_len, time, len);
+	return parse_text(&dated, clock, text, date_len + len, t, error);
+}
+
+/* Decode a time of the day of the base time. */
+static bool
+decode_of_day(const MtsFormat *format, const MtsClock *clock,
+			  const MtsElement *element, MtsTime base_time, MtsTime *t,
+			  MtsError *error)
+{
+	size_t len;
+	const char *text;
+
+	if (element->type != BSON_TYPE_UTF8)
+		return wrong_type(error, "The time is declared as text", element);
+	text = mts_element_text(element, &len);
+	return parse_of_day(format, clock, text, len, base_time, t, error);
+}
+
 /* ---- ISO 8601 --------------------------------------------------------- */
 
 /* A text that is being read */
@@ -639,6 +706,8 @@ decode(const MtsFormat *format, const MtsClock *clock,
 			return decode_text(format, clock, element, t, error);
 		case MTS_FORMAT_OFFSET:
 			return decode_offset(format, clock, element, base_time, t, error);
+		case MTS_FORMAT_OF_DAY:
+			return decode_of_day(format, clock, element, base_time, t, error);
 		case MTS_FORMAT_OID:
 			return decode_oid(element, t, error);
 		case MTS_FORMAT_TIMESTAMP:
@@ -656,10 +725,10 @@ decode(const MtsFormat *format, const MtsClock *clock,
  * mts_format_decode
  *		Decode a stored value to an instant.
  *
- * base_time is the bucket's time, to which an offset is added.  truncate
- * admits times that are not whole microseconds.  Returns MTS_DECODED_NULL for
- * null, and MTS_DECODED_INVALID with the reason in *error for a value that the
- * format does not allow.
+ * base_time is the bucket's time, to which an offset is added, and which has
+ * the date of a time of day.  truncate admits times that are not whole
+ * microseconds.  Returns MTS_DECODED_NULL for null, and MTS_DECODED_INVALID
+ * with the reason in *error for a value that the format does not allow.
  */
 MtsDecoded
 mts_format_decode(const MtsFormat *format, const MtsClock *clock,
@@ -694,6 +763,66 @@ mts_format_decode_key(const MtsFormat *format, const MtsClock *clock,
 		error, NULL,
 		"The key \"%.*s\" is not a number of at most 18 digits without leading zeros.",
 		mts_error_clip(key, len, 40), key);
+}
+
+/* Tell whether a pattern writes the same text for two times. */
+static bool
+writes_same(const MtsFormat *format, const MtsClock *clock, MtsTime a,
+			MtsTime b)
+{
+	char texts[2][MTS_MAX_TIME_TEXT];
+
+	return clock->format(clock->arg, format->pattern, a, texts[0],
+						 sizeof(texts[0])) &&
+		   clock->format(clock->arg, format->pattern, b, texts[1],
+						 sizeof(texts[1])) &&
+		   strcmp(texts[0], texts[1]) == 0;
+}
+
+/*
+ * mts_format_check
+ *		Check that the text of a pattern is a time, or a time of day, that can
+ *		be read.
+ *
+ * The clock is in UTC.  False with the reason in *error.
+ */
+bool
+mts_format_check(const MtsFormat *format, const MtsClock *clock,
+				 MtsError *error)
+{
+	const MtsTime t = CHECKED_TIME;
+	bool is_of_day = format->kind == MTS_FORMAT_OF_DAY;
+	char text[MTS_MAX_TIME_TEXT];
+	MtsTime read;
+
+	if (format->kind != MTS_FORMAT_TEXT && !is_of_day)
+		return true;
+	if (is_of_day != writes_same(format, clock, t, t + 3333 * MTS_DAY))
+		return is_of_day
+				   ? mts_error_set(
+						 error,
+						 "Write hours and smaller units only, as in \"time:HH24:MI\".",
+						 "Pattern \"%.*s\" of a time of day has a date.",
+						 pattern_len(format), format->pattern)
+				   : mts_error_set(
+						 error,
+						 "Format \"time:HH24:MI\", or the like, is the time of day of an element in a bucket of a day.",
+						 "Pattern \"%.*s\" has no date.", pattern_len(format),
+						 format->pattern);
+	if (writes_same(format, clock, t, t - MTS_DAY / 2) &&
+		!writes_same(format, clock, t, t - MTS_HOUR))
+		return mts_error_set(error, "Write \"HH24\", or \"HH12 AM\".",
+							 "Pattern \"%.*s\" does not tell 2:00 from 14:00.",
+							 pattern_len(format), format->pattern);
+	return (clock->format(clock->arg, format->pattern, t, text,
+						  sizeof(text)) &&
+			(is_of_day ? parse_of_day(format, clock, text, strlen(text), t,
+									  &read, error)
+					   : parse_text(format, clock, text, strlen(text), &read,
+									error))) ||
+		   mts_error_set(error, "A pattern has a year, and no time zone.",
+						 "A time that pattern \"%.*s\" writes cannot be read.",
+						 pattern_len(format), format->pattern);
 }
 
 /* ---- Encoding ---------------------------------------------------------- */
@@ -940,6 +1069,26 @@ encode_text(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 	return true;
 }
 
+/* Write the text of a time of the day of the base time. */
+static bool
+encode_of_day(const MtsFormat *format, const MtsClock *clock, MtsTime t,
+			  MtsTime base_time, bson_value_t *value, char *text,
+			  MtsTime *stored, MtsError *error)
+{
+	char pattern[MTS_MAX_TIME_TEXT], date[MTS_MAX_TIME_TEXT];
+	MtsFormat dated = date_format(format, clock, base_time, pattern, date);
+
+	if (!encode_text(&dated, clock, t, value, text, stored, error))
+		return false;
+	if (strncmp(text, date, strlen(date)) != 0)
+		return mts_error_set(
+			error, NULL, "The time is not on the day of the bucket, %.10s.",
+			date);
+	memmove(text, text + DATE_LEN, strlen(text) - DATE_LEN + 1);
+	set_text(value, text);
+	return true;
+}
+
 /*
  * mts_format_encode
  *		Encode an instant as a value to store, and report the stored instant.
@@ -966,6 +1115,9 @@ mts_format_encode(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 		case MTS_FORMAT_OFFSET:
 			return encode_offset(format, clock, t, base_time, value, stored,
 								 error);
+		case MTS_FORMAT_OF_DAY:
+			return encode_of_day(format, clock, t, base_time, value, text,
+								 stored, error);
 		case MTS_FORMAT_OID:
 		case MTS_FORMAT_TIMESTAMP:
 			return mts_error_set(error, NULL,
@@ -1025,7 +1177,8 @@ stores_text(const MtsFormat *format)
 {
 	return format->kind == MTS_FORMAT_TEXT
 			   ? !format->is_number
-			   : format->kind == MTS_FORMAT_ISO8601 || format->ndigits > 0;
+			   : format->kind == MTS_FORMAT_ISO8601 ||
+					 format->kind == MTS_FORMAT_OF_DAY || format->ndigits > 0;
 }
 
 typedef enum Bound
@@ -1167,6 +1320,7 @@ append_bound(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 				append_text_bound(format, clock, t, bound, ops);
 			break;
 		case MTS_FORMAT_OFFSET:
+		case MTS_FORMAT_OF_DAY:
 			break;
 		default:
 			if (format->ndigits > 0)
@@ -1180,8 +1334,8 @@ append_bound(const MtsFormat *format, const MtsClock *clock, MtsTime t,
  * mts_format_bounds
  *		Append the operators that admit every stored time of a range.
  *
- * Appends nothing for offsets and for text that does not sort as time, which
- * have no bounds.
+ * Appends nothing for offsets, times of day, and text that does not sort as
+ * time, which have no bounds.
  */
 void
 mts_format_bounds(const MtsFormat *format, const MtsClock *clock,

@@ -23,6 +23,7 @@ typedef enum MtsFormatKind
 	MTS_FORMAT_TEXT,     /* a to_char pattern */
 	MTS_FORMAT_ISO8601,  /* text with an offset from UTC */
 	MTS_FORMAT_OFFSET,   /* units since the bucket's time */
+	MTS_FORMAT_OF_DAY,   /* a to_char pattern of a time of the bucket's day */
 	MTS_FORMAT_OID,      /* the seconds inside an ObjectId */
 	MTS_FORMAT_TIMESTAMP /* the seconds inside a BSON timestamp */
 } MtsFormatKind;
@@ -30,7 +31,7 @@ typedef enum MtsFormatKind
 typedef struct MtsFormat
 {
 	MtsFormatKind kind;
-	const char *pattern; /* of TEXT */
+	const char *pattern; /* of TEXT and OF_DAY */
 	bool is_number;      /* of TEXT: the text is the digits of a number */
 	bson_type_t type;    /* of a number: long or double; EOD if it is an int or
 						  * a long, by the format and the value */
@@ -52,6 +53,8 @@ typedef enum MtsDecoded
 } MtsDecoded;
 
 extern bool mts_format_parse(const char *text, MtsFormat *format,
+							 MtsError *error);
+extern bool mts_format_check(const MtsFormat *format, const MtsClock *clock,
 							 MtsError *error);
 extern MtsDecoded mts_format_decode(const MtsFormat *format,
 									const MtsClock *clock,
@@ -78,6 +81,14 @@ extern bool mts_format_enumerate(const MtsFormat *format,
 								 const MtsClock *clock, MtsRange range,
 								 int limit, bson_t *ops);
 
+/* Tell whether a stored value is a time only with that of its bucket. */
+static inline bool
+mts_format_is_relative(const MtsFormat *format)
+{
+	return format->kind == MTS_FORMAT_OFFSET ||
+		   format->kind == MTS_FORMAT_OF_DAY;
+}
+
 /*
  * Tell whether the stored values sort as times, those of local times except
  * where clocks are set back.
@@ -87,7 +98,7 @@ mts_format_is_sorted(const MtsFormat *format)
 {
 	return format->kind == MTS_FORMAT_TEXT
 			   ? format->sorted
-			   : format->kind != MTS_FORMAT_OFFSET &&
+			   : !mts_format_is_relative(format) &&
 					 format->kind != MTS_FORMAT_ISO8601;
 }
 

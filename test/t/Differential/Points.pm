@@ -12,6 +12,7 @@ use Differential::Layouts qw(new_layout add_row fill_slots head @type
   @value_pool);
 use Exporter qw(import);
 use List::Util qw(max min);
+use POSIX qw(strftime);
 
 our @EXPORT_OK = qw(flat point_layouts);
 
@@ -390,6 +391,48 @@ sub berlin_days
 	return $layout;
 }
 
+# Elements with a time of the day, of days around changes of the clock.  A time
+# that occurs twice is the later one.
+sub times_of_day
+{
+	my $layout = new_layout(times_of_day => [ 'timestamptz',
+			"field 'readings[].at', format 'time:HH24:MI:SS'" ],
+		value => 'readings[].v',
+		options => "bucket_time_field 'day', bucket_time_format "
+		  . "'text:YYYY-MM-DD', bucket_time_zone 'Europe/Berlin'");
+
+	in_zone('Europe/Berlin', sub {
+		my $text = sub { strftime($_[0], localtime($_[1] / SECOND)) };
+		my @days = ((map { [ 2013, 3, $_ ] } 29 .. 34),
+			map { [ 2013, 10, $_ ] } 25 .. 29);
+
+		foreach my $day (@days)
+		{
+			my ($year, $month, $number) = @$day;
+			my $start = local_midnight(@$day);
+			my $end = local_midnight($year, $month, $number + 1);
+			push @{ $layout->{edges} }, $start, $end;
+			foreach my $type (grep { chance(0.6) } types())
+			{
+				my $document =
+				  head('day', $type, json_text($text->('%F', $start)));
+				foreach my $t (map { $start + $_ * 450 * SECOND }
+					some_slots(($end - $start) / (450 * SECOND), 10))
+				{
+					my $time = $text->('%T', $t);
+					next if $time eq $text->('%T', $t + HOUR);
+					my $value = reading();
+					push @{ $document->{readings} },
+					  { at => json_text($time), v => json_number($value) };
+					add_row($layout, $t, sql_text($type), sql_number($value));
+				}
+				push @{ $layout->{docs} }, $document;
+			}
+		}
+	});
+	return $layout;
+}
+
 # Months of calendar days of hours
 sub berlin_months
 {
@@ -637,7 +680,7 @@ sub point_layouts
 	return (
 		flat_layouts(), size_based(), time_keyed(), computed(), arrays(), tuples(),
 		tuple_rows(), offsets(), positional(), berlin_days('berlin_days', 'timestamptz'),
-		berlin_days('berlin_timestamp', 'timestamp'), berlin_months(),
+		berlin_days('berlin_timestamp', 'timestamp'), times_of_day(), berlin_months(),
 		keys_of_all_types('keys'), keys_of_all_types('row_keys', 1),
 		device_uuids(), object_ids(), states('states', 1), states('state_series', 0));
 }

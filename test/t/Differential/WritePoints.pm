@@ -63,6 +63,18 @@ sub offsets
 		value => "field 'points[].sum'");
 }
 
+sub times_of_day
+{
+	return new_layout('times_of_day', mode => 'push', unit => 'day',
+		step => MINUTE, finer => '30 seconds',
+		time => [ 'timestamptz',
+			"field 'readings[].at', format 'time:HH24:MI'" ],
+		document_time => "field 'day', format 'text:YYYY-MM-DD'",
+		shared => [ "bucket_time_field 'day'",
+			"bucket_time_format 'text:YYYY-MM-DD'" ],
+		value => "field 'readings[].v'");
+}
+
 sub parallel
 {
 	return new_layout('parallel', mode => 'push', unit => 'hour',
@@ -182,7 +194,8 @@ sub point_layouts
 {
 	return (
 		size_based('size_based', 'epoch:double', finer => undef),
-		size_based('size_seconds', 'epoch'), computed(), offsets(), parallel(),
+		size_based('size_seconds', 'epoch'), computed(), offsets(),
+		times_of_day(), parallel(),
 		positional('positional'),
 		positional('positional_counted', count => 'n', sums => { yes => 1 }),
 		positional_leaf(), time_keyed(), event('event', 'date'),
