@@ -409,7 +409,7 @@ find_problem(const MtsTable *table, MtsIdentity *identity)
 		{
 			identity->hint =
 				"If all texts have one form, set the format to its pattern, such as text:YYYY-MM-DD\"T\"HH24:MI:SS\"+00:00\".";
-			return "In the format of the buckets' times, several texts mean the same time, so no text finds a bucket.";
+			return "In the format of the buckets' times, several values mean the same time, so none finds a bucket.";
 		}
 		has_key |= column >= 0;
 		problem = column < 0 || layout->nslots == 0

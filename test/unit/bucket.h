@@ -188,6 +188,7 @@ node_set_time(Node *node, const MtsFormat *format, const MtsClock *clock,
 			break;
 		case MTS_FORMAT_ISO8601:
 		case MTS_FORMAT_OF_DAY:
+		case MTS_FORMAT_MIXED:
 		case MTS_FORMAT_TIMESTAMP:
 			abort(); /* no table of the tests has them */
 		case MTS_FORMAT_TEXT:

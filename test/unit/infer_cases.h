@@ -126,6 +126,15 @@
 	 "metric text field _id.metric, time offset time field points[].offset as offset:second:double, sum "
 	 "double field points[].sum; bucket _id.origin span 1 minute -- \"points[].offset\" is taken as "
 	 "the time of points: It counts seconds from \"_id.origin\" on. / If each document is a row"},
+	{"times of several types",
+	 "{'at': T(2017-05-06T07:08:00), 'v': 1.5}, {'at': '2017-05-06T07:08:09Z', 'v': 2}, {'at': "
+	 "1494054489000, 'v': 2.5}",
+	 "time at time as date or epoch_ms or text:YYYY-MM-DD\"T\"HH24:MI:SS\"Z\", v double; -- the times "
+	 "in \"at\" have several types: They are read as date or epoch_ms or "
+	 "text:YYYY-MM-DD\"T\"HH24:MI:SS\"Z\", and MongoDB does not sort them by time."},
+	{"times, and texts or numbers that are not",
+	 "{'at': T(2017-05-06T07:08:00), 'v': 1.5}, {'at': 'soon', 'v': 2}",
+	 "attribute at json, v double;"},
 	{"times of day",
 	 "{'day': '2017-05-06', 'r': [{'at': '05:00', 'kwh': 1.5}, {'at': '23:59', 'kwh': 2}]}",
 	 "time at time field r[].at as time:HH24:MI, kwh double field r[].kwh; bucket day as "

@@ -140,6 +140,7 @@ static const char *const cases[][3] = {
 	 "The text that pattern 'YYYY-MM-DD' writes for the time does not read back as the same time."},
 	{"text:HH24:MI", "2013-10-10 23:06:00",
 	 "The text that pattern 'HH24:MI' writes for the time does not read back as the same time."},
+	{"epoch or date", "2013-10-10 23:06:37", "int 1381446397"},
 	{"time:HH24:MI", "2013-10-10 23:06:00", "string '23:06'"},
 	{"time:HH24:MI", "2013-10-10 23:06:37",
 	 "string '23:06' = 2013-10-10 23:06:00.000000"},

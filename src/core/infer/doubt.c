@@ -373,6 +373,20 @@ find_zoneless(const MtsInfer *infer)
 	return -1;
 }
 
+/* Remark on times that are stored in several types. */
+static void
+remark_mixed(MtsInfer *infer)
+{
+	const MtsTimeField *bucket = infer->reading.bucket;
+	const MtsTimeField *time = bucket ? bucket : find_time(infer);
+
+	if (time && strstr(time->format, " or "))
+		mts_remark(
+			infer,
+			"the times in \"%s\" have several types\nThey are read as %s, and MongoDB does not sort them by time.",
+			mts_remark_label(infer, time->node), time->format);
+}
+
 /* Remark on fields that have the zone of local times. */
 static void
 remark_zone(MtsInfer *infer)
@@ -929,6 +943,7 @@ mts_doubt(MtsInfer *infer)
 	remark_hours(infer);
 	remark_swapped(infer);
 	remark_zone(infer);
+	remark_mixed(infer);
 	remark_data(infer);
 	remark_missing(infer);
 	if (infer->result->truncates)

@@ -53,6 +53,10 @@ mts_time_field_is_number(const char *format)
 bool
 mts_time_field_has_zone(const char *format)
 {
+	const char *last = strstr(format, " or text:");
+
+	if (last)
+		return mts_time_field_has_zone(last + 4);
 	return strncmp(format, "number:", 7) != 0 &&
 		   strncmp(format, "time:", 5) != 0 &&
 		   (strncmp(format, "text:", 5) != 0 || strchr(format, 'Z') ||
@@ -116,8 +120,9 @@ mts_time_field_write(const MtsInfer *infer, int node, const char *format,
 	bool is_offset = strncmp(format, "offset:", 7) == 0;
 
 	strcpy(typed, format);
-	if (!is_offset && strncmp(format, "epoch", 5) != 0 &&
-		strcmp(format, "ticks") != 0)
+	if (strstr(format, " or ") ||
+		(!is_offset && strncmp(format, "epoch", 5) != 0 &&
+		 strcmp(format, "ticks") != 0))
 		return;
 	if (types & MTS_TYPE_BIT(BSON_TYPE_DOUBLE) &&
 		!(types & MTS_TYPE_BIT(BSON_TYPE_INT64)))
@@ -330,6 +335,56 @@ mts_time_field_find_of_day(const MtsInfer *infer, int node, char *format)
 	return mts_time_field_fits(infer, node, format, true);
 }
 
+/* Find the format of the numbers of a node that has other times, too. */
+static bool
+find_epoch(const MtsInfer *infer, int node, char *format)
+{
+	double least = INFINITY, greatest = -INFINITY, d;
+	MtsSurveyScan scan = mts_survey_scan(&infer->survey, node, MTS_ALL);
+
+	while (mts_survey_next(&scan))
+		if (mts_element_number(&scan.element, &d))
+		{
+			least = fmin(least, d);
+			greatest = fmax(greatest, d);
+		}
+	return mts_time_field_epoch(least, greatest, format);
+}
+
+/*
+ * Find the formats of times that writers have stored in several types, such as
+ * "date or iso8601".  A pattern comes last.
+ */
+static bool
+find_mixed(const MtsInfer *infer, int node, char *format)
+{
+	char number[MTS_INFER_FORMAT], text[40], pattern[MTS_INFER_FORMAT];
+	uint32_t types = infer->survey.nodes[node].types;
+	bool has_dates = types & MTS_TYPE_BIT(BSON_TYPE_DATE_TIME);
+	bool has_numbers = types & MTS_BINARY_NUMBER_TYPES;
+	bool has_text = find_text(infer, node, text);
+	const char *texts[] = {pattern, "iso8601"};
+
+	if (has_dates + has_numbers + has_text < 2 ||
+		(has_numbers && !find_epoch(infer, node, number)))
+		return false;
+	for (int i = 0; i < 2; i++)
+	{
+		int len = snprintf(format, MTS_INFER_FORMAT, "%s%s%s",
+						   has_dates ? "date" : "",
+						   has_dates && has_numbers ? " or " : "",
+						   has_numbers ? number : "");
+
+		if (has_text && (i > 0 || mts_time_field_pattern(text, true, pattern)))
+			len += snprintf(format + len, MTS_INFER_FORMAT - len, " or %s",
+							texts[i]);
+		if (len < MTS_INFER_FORMAT &&
+			mts_time_field_fits(infer, node, format, true))
+			return true;
+	}
+	return false;
+}
+
 /*
  * mts_time_field_find_format
  *		Find the format in which all values of a node are times.
@@ -344,8 +399,9 @@ mts_time_field_find_format(const MtsInfer *infer, int node, char *format)
 								   true);
 	if (mts_column_has_only(infer, node, MTS_BINARY_NUMBER_TYPES))
 		return find_number(infer, node, format);
-	return mts_column_has_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_UTF8)) &&
-		   find_pattern(infer, node, format);
+	if (mts_column_has_only(infer, node, MTS_TYPE_BIT(BSON_TYPE_UTF8)))
+		return find_pattern(infer, node, format);
+	return find_mixed(infer, node, format);
 }
 
 static int

@@ -541,7 +541,8 @@ append_element_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 	char in_element[MTS_MAX_PATH] = "";
 
 	if (path->nslots != 1 || array == 0 || array == path->nsteps ||
-		path->steps[array].kind != MTS_STEP_ELEMENT)
+		path->steps[array].kind != MTS_STEP_ELEMENT ||
+		time->format.kind == MTS_FORMAT_MIXED)
 		return;
 	mts_path_dotted(path->steps, array, field, sizeof(field));
 	tail.nsteps = path->nsteps - array - 1;

@@ -60,6 +60,8 @@ static const struct
 	{"timestamp", {MTS_FORMAT_TIMESTAMP}},
 };
 
+#define NFORMATS ((int) (sizeof(formats) / sizeof(formats[0])))
+
 /* The BSON types of numbers, as they are written behind a format */
 static const struct
 {
@@ -185,37 +187,119 @@ parse_type(const char *text, bson_type_t *type)
 	return len;
 }
 
+/* Find a format by its name; NFORMATS if there is none. */
+static int
+find_format(const char *name, size_t len)
+{
+	int i = 0;
+
+	while (i < NFORMATS && (strlen(formats[i].name) != len ||
+							strncmp(name, formats[i].name, len) != 0))
+		i++;
+	return i;
+}
+
+static bool
+parse_pattern(const char *text, MtsFormat *format)
+{
+	if (strncmp(text, "text:", 5) != 0 || !text[5])
+		return false;
+	format->pattern = text + 5;
+	analyse_pattern(format);
+	return true;
+}
+
+/* The BSON type of stored times; double stands for all numbers */
+static bson_type_t
+stored_type(const MtsFormat *format)
+{
+	switch (format->kind)
+	{
+		case MTS_FORMAT_DATE:
+			return BSON_TYPE_DATE_TIME;
+		case MTS_FORMAT_OID:
+			return BSON_TYPE_OID;
+		case MTS_FORMAT_TIMESTAMP:
+			return BSON_TYPE_TIMESTAMP;
+		case MTS_FORMAT_ISO8601:
+		case MTS_FORMAT_OF_DAY:
+			return BSON_TYPE_UTF8;
+		default:
+			return format->ndigits > 0 || (format->kind == MTS_FORMAT_TEXT &&
+										   !format->is_number)
+					   ? BSON_TYPE_UTF8
+					   : BSON_TYPE_DOUBLE;
+	}
+}
+
+/* One of the formats of a list, where NFORMATS stands for its pattern */
+static MtsFormat
+member(const MtsFormat *mixed, int i)
+{
+	MtsFormat pattern = *mixed;
+
+	pattern.kind = MTS_FORMAT_TEXT;
+	pattern.nmembers = 0;
+	return mixed->members[i] < NFORMATS ? formats[mixed->members[i]].format
+										: pattern;
+}
+
 /*
- * mts_format_parse
- *		Parse the option "format".
- *
- * format->pattern points into text.  False with the reason in *error.
+ * Parse several formats, as in "date or iso8601"; a pattern may come last.
+ * Each stores another type, and the first one can be written.
  */
-bool
-mts_format_parse(const char *text, MtsFormat *format, MtsError *error)
+static bool
+parse_mixed(const char *text, MtsFormat *format)
+{
+	const char *end;
+	MtsFormat first;
+
+	*format = (MtsFormat){MTS_FORMAT_MIXED};
+	do
+	{
+		int i = format->nmembers++;
+
+		end = strstr(text, " or ");
+		if (i == MTS_FORMAT_MEMBERS)
+			return false;
+		format->members[i] =
+			find_format(text, end ? (size_t) (end - text) : strlen(text));
+		if (format->members[i] == NFORMATS &&
+			(end || !parse_pattern(text, format)))
+			return false;
+		for (int j = 0; j < i; j++)
+		{
+			MtsFormat a = member(format, i), b = member(format, j);
+
+			if (stored_type(&a) == stored_type(&b))
+				return false;
+		}
+		text = end ? end + strlen(" or ") : text;
+	} while (end);
+	first = member(format, 0);
+	return mts_format_is_writable(&first);
+}
+
+/* Parse a format that is not a list. */
+static bool
+parse_one(const char *text, MtsFormat *format)
 {
 	bson_type_t type;
 	size_t len = parse_type(text, &type);
+	int i = find_format(text, len);
 
-	*format = (MtsFormat){0};
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-		if (strlen(formats[i].name) == len &&
-			strncmp(text, formats[i].name, len) == 0)
-		{
-			*format = formats[i].format;
-			format->type = type;
-			/* a double has fractions */
-			if (type == BSON_TYPE_DOUBLE)
-				format->unit = (MtsSpan){0};
-			return true;
-		}
-	if (strncmp(text, "text:", 5) == 0 && text[5])
+	if (i < NFORMATS)
 	{
-		format->kind = MTS_FORMAT_TEXT;
-		format->pattern = text + 5;
-		analyse_pattern(format);
+		*format = formats[i].format;
+		format->type = type;
+		/* a double has fractions */
+		if (type == BSON_TYPE_DOUBLE)
+			format->unit = (MtsSpan){0};
 		return true;
 	}
+	format->kind = MTS_FORMAT_TEXT;
+	if (parse_pattern(text, format))
+		return true;
 	if (strncmp(text, "time:", 5) == 0 && text[5] &&
 		strlen(text + 5) < MTS_MAX_TIME_TEXT - DATE_LEN)
 	{
@@ -226,7 +310,6 @@ mts_format_parse(const char *text, MtsFormat *format, MtsError *error)
 	}
 	if (strncmp(text, "number:", 7) == 0)
 	{
-		format->kind = MTS_FORMAT_TEXT;
 		format->is_number = true;
 		format->pattern = text + 7;
 		analyse_pattern(format);
@@ -234,16 +317,29 @@ mts_format_parse(const char *text, MtsFormat *format, MtsError *error)
 			strspn(format->pattern, "YMDHIS24") == strlen(format->pattern))
 			return true;
 	}
-	if (strncmp(text, "offset:", 7) == 0 &&
-		mts_span_parse_count(text + 7, len - 7, &format->unit, &format->base))
-	{
-		format->kind = MTS_FORMAT_OFFSET;
-		format->type = type;
+	format->kind = MTS_FORMAT_OFFSET;
+	format->type = type;
+	return strncmp(text, "offset:", 7) == 0 &&
+		   mts_span_parse_count(text + 7, len - 7, &format->unit,
+								&format->base);
+}
+
+/*
+ * mts_format_parse
+ *		Parse the option "format".
+ *
+ * format->pattern points into text.  False with the reason in *error.
+ */
+bool
+mts_format_parse(const char *text, MtsFormat *format, MtsError *error)
+{
+	*format = (MtsFormat){0};
+	if (strstr(text, " or ") ? parse_mixed(text, format)
+							 : parse_one(text, format))
 		return true;
-	}
 	return mts_error_set(
 		error,
-		"Valid values are \"date\", \"epoch\", \"epoch_ms\", \"epoch_us\", \"epoch_ns\", \"ticks\", \"timestamp\", \"oid\", \"iso8601\", \"text:epoch\" and the like, \"text:PATTERN\" with a pattern of to_char, \"number:YYYYMMDD\" and the like, \"offset:UNIT\" and \"time:HH24:MI\" and the like.",
+		"Valid values are \"date\", \"epoch\", \"epoch_ms\", \"epoch_us\", \"epoch_ns\", \"ticks\", \"timestamp\", \"oid\", \"iso8601\", \"text:epoch\" and the like, \"text:PATTERN\" with a pattern of to_char, \"number:YYYYMMDD\" and the like, \"offset:UNIT\", \"time:HH24:MI\" and the like, and several of them as in \"date or iso8601\".",
 		"\"%.*s\" is not a format of a time.",
 		mts_error_clip(text, strlen(text), 100), text);
 }
@@ -689,6 +785,31 @@ decode_timestamp(const MtsElement *element, MtsTime *t, MtsError *error)
 	return from_unix((int64_t) (n >> 32), MTS_SECOND, t, error);
 }
 
+static bool decode(const MtsFormat *format, const MtsClock *clock,
+				   const MtsElement *element, MtsTime base_time, bool truncate,
+				   MtsTime *t, MtsError *error);
+
+/* Decode a value in the format that stores its type. */
+static bool
+decode_mixed(const MtsFormat *format, const MtsClock *clock,
+			 const MtsElement *element, bool truncate, MtsTime *t,
+			 MtsError *error)
+{
+	double number;
+	bson_type_t type = mts_element_number(element, &number) ? BSON_TYPE_DOUBLE
+															: element->type;
+
+	for (int i = 0; i < format->nmembers; i++)
+	{
+		MtsFormat one = member(format, i);
+
+		if (stored_type(&one) == type)
+			return decode(&one, clock, element, 0, truncate, t, error);
+	}
+	return wrong_type(error, "The time is declared in several formats",
+					  element);
+}
+
 /* Decode a value that is not null; false with the reason in *error. */
 static bool
 decode(const MtsFormat *format, const MtsClock *clock,
@@ -714,6 +835,8 @@ decode(const MtsFormat *format, const MtsClock *clock,
 			return decode_timestamp(element, t, error);
 		case MTS_FORMAT_ISO8601:
 			return decode_iso8601(element, truncate, t, error);
+		case MTS_FORMAT_MIXED:
+			return decode_mixed(format, clock, element, truncate, t, error);
 		default:
 			return format->ndigits > 0
 					   ? decode_digits(format, element, truncate, t, error)
@@ -795,6 +918,12 @@ mts_format_check(const MtsFormat *format, const MtsClock *clock,
 	char text[MTS_MAX_TIME_TEXT];
 	MtsTime read;
 
+	if (format->kind == MTS_FORMAT_MIXED)
+	{
+		MtsFormat last = member(format, format->nmembers - 1);
+
+		return mts_format_check(&last, clock, error);
+	}
 	if (format->kind != MTS_FORMAT_TEXT && !is_of_day)
 		return true;
 	if (is_of_day != writes_same(format, clock, t, t + 3333 * MTS_DAY))
@@ -1102,6 +1231,8 @@ mts_format_encode(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 				  MtsTime base_time, bson_value_t *value, char *text,
 				  MtsTime *stored, MtsError *error)
 {
+	MtsFormat first;
+
 	*stored = t;
 	switch (format->kind)
 	{
@@ -1126,6 +1257,10 @@ mts_format_encode(const MtsFormat *format, const MtsClock *clock, MtsTime t,
 																: "timestamp");
 		case MTS_FORMAT_ISO8601:
 			return encode_iso8601(t, value, text, error);
+		case MTS_FORMAT_MIXED:
+			first = member(format, 0);
+			return mts_format_encode(&first, clock, t, base_time, value, text,
+									 stored, error);
 		default:
 			return format->ndigits > 0
 					   ? encode_digits(format, t, value, text, stored, error)
@@ -1170,16 +1305,6 @@ mts_format_key_unit(const MtsFormat *format)
 }
 
 /* ---- Bounds ------------------------------------------------------------ */
-
-/* Tell whether a format other than a date stores text, not a number. */
-static bool
-stores_text(const MtsFormat *format)
-{
-	return format->kind == MTS_FORMAT_TEXT
-			   ? !format->is_number
-			   : format->kind == MTS_FORMAT_ISO8601 ||
-					 format->kind == MTS_FORMAT_OF_DAY || format->ndigits > 0;
-}
 
 typedef enum Bound
 {
@@ -1344,6 +1469,15 @@ mts_format_bounds(const MtsFormat *format, const MtsClock *clock,
 	bool has_from = range.from != MTS_TIME_MIN;
 	int64_t only = unix_ceil(range.from, 1000);
 
+	for (int i = 0; i < format->nmembers; i++)
+	{
+		MtsFormat one = member(format, i);
+
+		mts_format_bounds(&one, clock, range, ops);
+	}
+	if (format->kind == MTS_FORMAT_MIXED)
+		return;
+
 	/* only one date lies between the bounds */
 	if (format->kind == MTS_FORMAT_DATE && has_from &&
 		only + 1 == unix_ceil(range.to, 1000))
@@ -1367,22 +1501,22 @@ mts_format_append_least(const MtsFormat *format, bson_t *ops)
 {
 	const bson_oid_t oid = {{0}};
 
-	switch (format->kind)
+	switch (stored_type(format))
 	{
-		case MTS_FORMAT_DATE:
+		case BSON_TYPE_DATE_TIME:
 			bson_append_date_time(ops, "$gte", -1, INT64_MIN);
 			break;
-		case MTS_FORMAT_OID:
+		case BSON_TYPE_OID:
 			bson_append_oid(ops, "$gte", -1, &oid);
 			break;
-		case MTS_FORMAT_TIMESTAMP:
+		case BSON_TYPE_TIMESTAMP:
 			bson_append_timestamp(ops, "$gte", -1, 0, 0);
 			break;
+		case BSON_TYPE_UTF8:
+			bson_append_utf8(ops, "$gte", -1, "", 0);
+			break;
 		default:
-			if (stores_text(format))
-				bson_append_utf8(ops, "$gte", -1, "", 0);
-			else
-				bson_append_double(ops, "$gte", -1, -INFINITY);
+			bson_append_double(ops, "$gte", -1, -INFINITY);
 	}
 }
 

@@ -19,14 +19,18 @@ typedef enum MtsFormatKind
 	MTS_FORMAT_EPOCH_MS,
 	MTS_FORMAT_EPOCH_US,
 	MTS_FORMAT_EPOCH_NS,
-	MTS_FORMAT_TICKS,    /* 100 nanoseconds since year 1, as .NET counts */
-	MTS_FORMAT_TEXT,     /* a to_char pattern */
-	MTS_FORMAT_ISO8601,  /* text with an offset from UTC */
-	MTS_FORMAT_OFFSET,   /* units since the bucket's time */
-	MTS_FORMAT_OF_DAY,   /* a to_char pattern of a time of the bucket's day */
-	MTS_FORMAT_OID,      /* the seconds inside an ObjectId */
-	MTS_FORMAT_TIMESTAMP /* the seconds inside a BSON timestamp */
+	MTS_FORMAT_TICKS,     /* 100 nanoseconds since year 1, as .NET counts */
+	MTS_FORMAT_TEXT,      /* a to_char pattern */
+	MTS_FORMAT_ISO8601,   /* text with an offset from UTC */
+	MTS_FORMAT_OFFSET,    /* units since the bucket's time */
+	MTS_FORMAT_OF_DAY,    /* a to_char pattern of a time of the bucket's day */
+	MTS_FORMAT_OID,       /* the seconds inside an ObjectId */
+	MTS_FORMAT_TIMESTAMP, /* the seconds inside a BSON timestamp */
+	MTS_FORMAT_MIXED      /* one of several formats, by the BSON type */
 } MtsFormatKind;
+
+/* The classes of BSON types that MTS_FORMAT_MIXED tells apart */
+#define MTS_FORMAT_MEMBERS 5
 
 typedef struct MtsFormat
 {
@@ -43,6 +47,8 @@ typedef struct MtsFormat
 						  * rounded, zero if it is not or that is not known */
 	int64_t base;        /* of OFFSET: the number that stands for no offset */
 	bool sorted;         /* of TEXT: the text sorts as time */
+	int nmembers;        /* of MIXED: the formats, by their numbers */
+	uint8_t members[MTS_FORMAT_MEMBERS]; /* the first one is written */
 } MtsFormat;
 
 typedef enum MtsDecoded
@@ -89,6 +95,14 @@ mts_format_is_relative(const MtsFormat *format)
 		   format->kind == MTS_FORMAT_OF_DAY;
 }
 
+/* Tell whether only one stored value stands for a time. */
+static inline bool
+mts_format_is_unique(const MtsFormat *format)
+{
+	return format->kind != MTS_FORMAT_ISO8601 &&
+		   format->kind != MTS_FORMAT_MIXED;
+}
+
 /*
  * Tell whether the stored values sort as times, those of local times except
  * where clocks are set back.
@@ -96,17 +110,9 @@ mts_format_is_relative(const MtsFormat *format)
 static inline bool
 mts_format_is_sorted(const MtsFormat *format)
 {
-	return format->kind == MTS_FORMAT_TEXT
-			   ? format->sorted
-			   : !mts_format_is_relative(format) &&
-					 format->kind != MTS_FORMAT_ISO8601;
-}
-
-/* Tell whether only one stored value stands for a time. */
-static inline bool
-mts_format_is_unique(const MtsFormat *format)
-{
-	return format->kind != MTS_FORMAT_ISO8601;
+	return format->kind == MTS_FORMAT_TEXT ? format->sorted
+										   : !mts_format_is_relative(format) &&
+												 mts_format_is_unique(format);
 }
 
 static inline bool

@@ -72,6 +72,14 @@ sub json_ticks
 		($_[0] + 62_135_596_800 * SECOND) * 10);
 }
 
+# A date, a text, or microseconds since 1970
+sub json_mixed
+{
+	my ($t) = @_;
+
+	return pick(json_date($t), json_iso8601($t), "{\"\$numberLong\": \"$t\"}");
+}
+
 # MongoDB replaces the timestamp 0, 0
 sub json_timestamp
 {
@@ -95,6 +103,9 @@ sub flat_layouts
 			7_777_777_001, has_nulls => 1, json => \&json_iso8601),
 		flat('iso8601_rare', [ 'timestamptz', "field 'at', format 'iso8601'" ],
 			7 * HOUR + MINUTE, json => \&json_iso8601),
+		flat('mixed_times', [ 'timestamptz',
+				"field 'at', format 'date or iso8601 or epoch_us'" ],
+			7 * HOUR + MINUTE, has_nulls => 1, json => \&json_mixed),
 		flat('ticks', [ 'timestamptz', "field 'at', format 'ticks'" ],
 			777_777_777, json => \&json_ticks),
 		flat('bson_timestamp', [ 'timestamptz', "field 'at', format 'timestamp'" ],
