@@ -66,6 +66,9 @@ SELECT * FROM good ORDER BY ts;
 SELECT * FROM skipping ORDER BY ts;
 CALL bad('{"_id": 2, "ts": {"$date": {"$numberLong": "9223372036854775807"}}, "type": "a", "v": {"0": {"0": 4}}}');
 SELECT * FROM good ORDER BY ts;
+-- An upper bound leaves it out, an open range does not.
+SELECT ts FROM good WHERE ts > '2020-01-01 01:00' AND ts < '2100-01-01';
+SELECT ts FROM good WHERE ts > '2020-01-01 01:00';
 SELECT * FROM skipping ORDER BY ts;
 -- A key of another BSON type, which an equality of its text finds
 CALL bad('{"_id": 2, "ts": {"$date": "2020-01-01T01:00:00Z"}, "type": 7, "v": {"0": {"0": 4}}}');

@@ -386,7 +386,7 @@ out_of_range(MtsError *error)
 {
 	return mts_error_set(
 		error,
-		"Correct the document, set option \"on_invalid\" to \"skip\", or give the query both bounds of the time.",
+		"Correct the document, set table option \"on_invalid\" to \"skip\", or exclude the time by a condition, such as an upper bound.",
 		"The time is out of range.");
 }
 
