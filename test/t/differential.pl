@@ -24,7 +24,7 @@ use Differential::Points qw(point_layouts);
 use Differential::Query qw(new_query kinds);
 use Differential::Rolling qw(rolling_layouts);
 use Differential::Rollups qw(rollup_layouts);
-use Differential::Tables qw(functions fill_tables);
+use Differential::Tables qw(functions fill_tables refill);
 use Differential::Totals qw(total_layouts);
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -113,47 +113,45 @@ sub everything
 		kind => 'rows', settings => '' };
 }
 
-# A script of at least n queries on a layout, some before and some after
-# ANALYZE, and of either some while the time of a document has another type
+# What happens between the queries on a layout, each [the share of the queries
+# before it, SQL]: the table seems large, is analyzed, and documents drift.
+sub events
+{
+	my ($layout) = @_;
+	my @events = (
+		[ 1 / 6, 'UPDATE pg_class SET reltuples = 1e10, relpages = 1e8 '
+			  . "WHERE oid = 'f.$layout->{name}'::regclass;\n" ],
+		[ 0.7, "SET client_min_messages = error;\nANALYZE f.$layout->{name};\n"
+			  . "SET client_min_messages = warning;\n" ]);
+
+	foreach my $begin (0.3, 0.5, 0.8)
+	{
+		my $drift = drift($layout) or last;
+		push @events, [ $begin, $drift ],
+		  [ $begin + 0.15, restore($layout) . refill($layout) ];
+	}
+	return sort { $a->[0] <=> $b->[0] } @events;
+}
+
+# A script of at least n queries on a layout
 sub make_queries
 {
 	my ($layout, $n) = @_;
 	my $script = ask_once($layout, 0, everything($layout));
+	my @events = events($layout);
 	my $made = 1;
-
-	# plans for a small table, for a seemingly large one, and after ANALYZE
-	my $enlarge = 'UPDATE pg_class SET reltuples = 1e10, relpages = 1e8 '
-	  . "WHERE oid = 'f.$layout->{name}'::regclass;\n";
-	my $drift = drift($layout, 1);
-	my $restore = $drift ? restore($layout) : '';
-	my $drift_again = drift($layout, 0);
-	my $analyze = "SET client_min_messages = error;\n"
-	  . "ANALYZE f.$layout->{name};\nSET client_min_messages = warning;\n";
 
 	for (my $number = 1; $made < $n; $number++)
 	{
 		my $is_prepared = chance(0.05);
 		my $query = new_query($layout, $is_prepared);
+		$script .= shift(@events)->[1]
+		  while @events && $made >= $n * $events[0][0];
 		$script .= $is_prepared ? ask_often($layout, $number, $query)
 		  : ask_once($layout, $number, $query);
 		$made += $is_prepared ? EXECUTIONS : 1;
-		next if $made < $n / 6;
-		$script .= $enlarge;
-		$enlarge = '';
-		next if $made < $n / 2;
-		$script .= $drift;
-		$drift = '';
-		next if $made < $n * 6 / 10;
-		$script .= $restore;
-		$restore = '';
-		next if $made < $n * 3 / 4;
-		$script .= $analyze;
-		$analyze = '';
-		next if $made < $n * 9 / 10;
-		$script .= $drift_again;
-		$drift_again = '';
 	}
-	return ($script, $made);
+	return (join('', $script, map { $_->[1] } @events), $made);
 }
 
 # ---- Checks ---------------------------------------------------------------
@@ -167,9 +165,9 @@ sub report
 	  . ($ENV{KIND} // '') . "' INDEXES='" . ($ENV{INDEXES} // '') . "'";
 	diag fetch(<<"END");
 		SELECT format(E'%s, TimeZone %s, %s, query %s:\\n%s\\n'
-				'%s lost, %s extra, e.g. %s%s\\n%s\\n',
+				'%s lost, %s extra, e.g. %s%s\\n%s\\n%s',
 			layout, zone, settings, query, command, lost, extra, example,
-			E'\\nERROR: ' || problem, remote)
+			E'\\nERROR: ' || problem, remote, E'drifted by ' || nullif(drift, '') || E'\\n')
 		FROM outcome WHERE layout = '$layout->{name}'
 			AND (problem IS NOT NULL OR lost + extra > 0)
 		ORDER BY length(command) LIMIT 5;
@@ -331,7 +329,7 @@ END
 	return;
 }
 
-prepare_node('differential', [qw(f l)], functions());
+prepare_node('differential', [qw(f l m d b)], functions());
 $native = native_version();
 srand($seed);
 note "SEED=$seed";

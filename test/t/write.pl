@@ -7,6 +7,8 @@
 # that fails on the local side must fail on the other side and change nothing.
 # A layout ends at its first difference, as others would follow from it.
 #
+# At times a statement runs while the time of documents has another type.
+#
 # Transactions have each isolation level.  A server that has transactions also
 # undoes them.
 #
@@ -18,6 +20,8 @@ use strict;
 use warnings;
 
 use Differential::Data;
+use Differential::Drift qw(drifting drift_time is_changeable);
+use Differential::Indexes qw(field_of tables_of);
 use Differential::Node qw(fetch prepare_node recover run_sql);
 use Differential::Write qw(new_statements);
 use Differential::WriteChecks qw(checks);
@@ -113,6 +117,9 @@ my $functions = <<'END';
 			format('SELECT unnest(%L::jsonb[])', l.rows));
 	END $$;
 
+	-- the result of a statement beside documents whose time has drifted
+	CREATE TABLE drifted_result (f result);
+
 	CREATE FUNCTION act(layout text, step int, zone text, command text,
 		remote text, local text, returns bool, keep bool) RETURNS void
 	LANGUAGE plpgsql AS $$
@@ -130,8 +137,13 @@ my $functions = <<'END';
 			RETURN;
 		END IF;
 		PERFORM set_config('write.keep', keep::text, false);
-		f := run(remote, returns);
-		l := run(local, returns);
+		DELETE FROM drifted_result d RETURNING (d.f).* INTO f;
+		IF NOT FOUND THEN
+			f := run(remote, returns);
+		END IF;
+		-- that it has met such a document
+		l := CASE WHEN FOUND AND f.state = 'HV004' THEN f
+			ELSE run(local, returns) END;
 		problem := judge_result(f, l);
 		IF l.state IS NOT NULL
 			AND current_setting('write.is_strict', true) = 'true' THEN
@@ -180,17 +192,45 @@ sub copy_data
 	return;
 }
 
+# The SQL of an array of the collections of a rolling set
+sub collections_like
+{
+	my $prefix = $_[0] =~ s/\./[.]/gr;
+
+	return "(SELECT coalesce(array_agg(c->>'name'), '{}') FROM jsonb_array_elements("
+	  . "mongo_ts_command('mongo', '{\"listCollections\": 1, \"filter\": {\"name\": "
+	  . "{\"\$regex\": \"^$prefix\"}}}')->'cursor'->'firstBatch') c)";
+}
+
+# Run a statement of the foreign side while the time of documents has drifted.
+# It fails and changes nothing, or is right.
+sub beside_drift
+{
+	my ($layout, $zone, $before, $remote, $returns) = @_;
+	my $field = field_of('ts', $layout->{document_time} // $layout->{time}[1]);
+	my $collections = $layout->{collection} =~ m/^([^%]*)%/
+	  ? collections_like($1) : 'ARRAY[' . join(', ', map { "'$_'" } tables_of($layout)) . ']';
+	my ($drift, $restore) = drift_time($field, $collections);
+
+	return '' unless is_changeable($field);
+	return "$drift SET timezone = '$zone';\n$before INSERT INTO drifted_result SELECT run("
+	  . quote($remote) . ', ' . bool($returns) . ");\n$restore";
+}
+
 sub act
 {
-	my ($layout, $number, $statement) = @_;
+	my ($layout, $number, $statement, $drifts) = @_;
 
 	copy_data($layout, $number, $statement) if defined $statement->{data};
 	my $remote = $statement->{remote} // for_side('f', $statement->{sql});
 	my $local = $statement->{local} // for_side('l', $statement->{sql});
 	my $before = $statement->{before} // '';
+	my $zone = pick(@zones);
+	my $drifted = $drifts ? beside_drift($layout, $zone, $before, $remote,
+		$statement->{returns}) : '';
 
-	return $before . "SELECT act('$layout->{name}', $number, '"
-	  . pick(@zones) . q(', ) . join(', ', quote($before . $remote),
+	return $drifted . $before . "SELECT act('$layout->{name}', $number, '"
+	  . $zone . q(', ) . join(', ', quote($before . $remote),
 		$statement->{done} // quote($remote), quote($local),
 		bool($statement->{returns}), bool($statement->{keep})) . ");\n";
 }
@@ -233,6 +273,18 @@ SELECT act('$name', $_, 'UTC', 'ROLLBACK', 'SELECT 1 AS one WHERE false', 'SELEC
 UNDONE
 }
 
+# Tell whether a statement leaves points where they are: then the documents are
+# the same after it.
+sub drifts
+{
+	my ($layout, $statement) = @_;
+	my $sql = $statement->{sql} // '';
+	my $moved = join '|', 'ts', map { $_->[0] } @{ $layout->{keys} };
+
+	return $sql =~ m/^(WITH d AS \()?DELETE/
+	  || ($sql =~ m/^UPDATE \S+ (t )?SET (.*?) (WHERE|FROM)/ && $2 !~ m/\b($moved) = /);
+}
+
 # A script of at least n statements, some of them in transactions
 sub make_script
 {
@@ -252,7 +304,8 @@ sub make_script
 		{
 			# psql sends data also when the transaction is over
 			$statement->{stdin} &&= !($end && $has_transactions);
-			$script .= act($layout, $made++, $statement);
+			$script .= act($layout, $made++, $statement,
+				!$end && drifts($layout, $statement) && chance(0.2));
 		}
 		next unless $end && $made >= $end;
 		$script .= end_transaction($layout, $first, $made - 1);
@@ -320,15 +373,17 @@ END
 # Check that statements change rows, and that some are refused.
 sub check_coverage
 {
-	my ($changed, $failed, $conflicts) = split m/\|/, fetch(<<'END');
+	my ($changed, $failed, $conflicts, $drifted) = split m/\|/, fetch(<<'END');
 		SELECT round(avg((changed > 0)::int), 2),
-			count(state), count(*) FILTER (WHERE state = '23505')
+			count(state), count(*) FILTER (WHERE state = '23505'),
+			count(*) FILTER (WHERE state = 'HV004')
 		FROM outcome;
 END
 
 	cmp_ok($changed, '>', 0.4, "$changed of the statements change rows");
 	cmp_ok($failed, '>', 0, "$failed statements fail");
 	cmp_ok($conflicts, '>', 0, "$conflicts of them move onto another point");
+	cmp_ok($drifted, '>', 0, "$drifted of them meet a document that has drifted");
 	return;
 }
 
@@ -337,7 +392,7 @@ note "SEED=$seed";
 my $pattern = $ENV{LAYOUT} || '.';
 my @layouts = (slot_layouts(), point_layouts(), rolling_layouts());
 
-prepare_node('write', [qw(f l s d c)], $functions);
+prepare_node('write', [qw(f l s d c)], drifting() . $functions);
 $has_transactions = fetch(q(SELECT mongo_ts_command('mongo', '{"hello": 1}')::jsonb ? 'setName')) eq 't';
 foreach my $i (0 .. $#layouts)
 {

@@ -12,7 +12,7 @@ use warnings;
 use Differential::Data;
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(indexes fields_of);
+our @EXPORT_OK = qw(indexes field_of tables_of collections_of);
 
 # The ways that are drawn; environment variable INDEXES is a pattern of them.
 my @rare = (
@@ -107,15 +107,22 @@ sub documents_of
 		map { @{ $_->[1] } } @{ $layout->{partitions} // [] });
 }
 
-# The names of the collections of a layout, or of their foreign tables
-sub names_of
+# The names of the foreign tables of a layout
+sub tables_of
 {
-	my ($layout, $of_tables) = @_;
+	my ($layout) = @_;
 
-	return map { "$layout->{name}_$_" } 1 .. @{ $layout->{partitions} }
-	  if $layout->{partitions};
-	return $layout->{name} if $of_tables || !$layout->{collections};
-	return sort keys %{ $layout->{collections} };
+	return $layout->{name} unless $layout->{partitions};
+	return map { "$layout->{name}_$_" } 1 .. @{ $layout->{partitions} };
+}
+
+# The names of the collections of a layout
+sub collections_of
+{
+	my ($layout) = @_;
+
+	return sort keys %{ $layout->{collections} } if $layout->{collections};
+	return tables_of($layout);
 }
 
 # The SQL that creates the indexes of a way for a collection
@@ -150,8 +157,8 @@ sub indexes
 	label(documents_of($layout)) if $way =~ m/others/;
 	return join '', map { "SELECT make_index('$way', \$q\$SELECT $_\$q\$);\n" }
 	  $way eq 'none' ? () : $way eq 'created'
-	  ? map { "mongo_ts_create_index('f.$_')" } names_of($layout, 1)
-	  : map { create($_, of_way($way, $at, @fields)) } names_of($layout);
+	  ? map { "mongo_ts_create_index('f.$_')" } tables_of($layout)
+	  : map { create($_, of_way($way, $at, @fields)) } collections_of($layout);
 }
 
 1;
