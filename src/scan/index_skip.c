@@ -21,6 +21,7 @@ typedef struct Search
 {
 	const MtsQuery *query;
 	const bson_t *filter;
+	bool finds_few; /* the filter is that of documents of another type */
 	double documents;
 } Search;
 
@@ -53,6 +54,11 @@ describe(void *arg, const char *field)
 	if (column >= 0 && column == table->layout.time_column)
 	{
 		use.ndistinct = search->documents;
+		if (search->finds_few)
+		{
+			use.share = 1 / Max(search->documents, 1);
+			return use;
+		}
 		/* null is the only value that has no range */
 		use.share = use.nvalues > 0 && search->query->accepts_null_time
 						? mts_statistics_null_share(table, column)
@@ -107,8 +113,9 @@ make_term(const Search *search, const bson_t *indexes, bson_iter_t *index,
 
 /*
  * mts_index_skip_add
- *		Add the term to a query that has just been made, and to that of the
- *		documents before those that are sorted, if it pays.
+ *		Add the term to a query that has just been made, and to those of the
+ *		documents before the ones that are sorted, and of the documents of
+ *		another type, if it pays.
  *
  * indexes are those of MtsKnown.  documents is the number of those in the
  * collection; without it, no term is added.
@@ -116,7 +123,7 @@ make_term(const Search *search, const bson_t *indexes, bson_iter_t *index,
 void
 mts_index_skip_add(MtsQuery *query, const bson_t *indexes, double documents)
 {
-	Search search = {query, query->filter, documents};
+	Search search = {query, query->filter, false, documents};
 	bson_iter_t index, keys;
 	int nfields;
 	bson_t *terms = make_term(&search, indexes, &index, &nfields);
@@ -127,8 +134,6 @@ mts_index_skip_add(MtsQuery *query, const bson_t *indexes, double documents)
 		query->index = mts_document_text(bson_iter_key(&index));
 		query->skipped = list_skipped(&search, keys, nfields);
 		query->filter = mts_query_restrict(query->filter, terms);
-		if (query->misfits)
-			query->misfits = mts_query_restrict(query->misfits, terms);
 	}
 	else if (query->unsorted_come_first)
 	{
@@ -137,4 +142,11 @@ mts_index_skip_add(MtsQuery *query, const bson_t *indexes, double documents)
 							   mts_query_sorted_terms(query, false));
 		query->unsorted_terms = make_term(&search, indexes, &index, &nfields);
 	}
+	if (!query->misfits)
+		return;
+	search.filter = query->misfits;
+	search.finds_few = true;
+	terms = make_term(&search, indexes, &index, &nfields);
+	if (terms)
+		query->misfits = mts_query_restrict(query->misfits, terms);
 }

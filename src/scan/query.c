@@ -188,7 +188,7 @@ append_other_types(const MtsTable *table, int column, const char *field,
 	bson_t *least = mts_document_new();
 
 	mts_type_append_least(table->attributes[column].key_type, least);
-	mts_filter_add_other_types(terms, field, least);
+	mts_filter_add_other_types(terms, field, least, false);
 }
 
 /*
@@ -217,7 +217,8 @@ append_misfits(const MtsQuery *query, int key, bson_t *any)
 	if (is_time)
 	{
 		mts_format_append_least(order->time.format, least);
-		mts_filter_add_other_types(terms, field, least);
+		mts_filter_add_other_types(terms, field, least,
+								   table->layout.time_kind == MTS_TIME_POINT);
 	}
 	else
 		append_other_types(table, order->keys[key].column, field, terms);

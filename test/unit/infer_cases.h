@@ -134,7 +134,7 @@
 	 "text:YYYY-MM-DD\"T\"HH24:MI:SS\"Z\", and MongoDB does not sort them by time."},
 	{"times, and texts or numbers that are not",
 	 "{'at': T(2017-05-06T07:08:00), 'v': 1.5}, {'at': 'soon', 'v': 2}",
-	 "attribute at json, v double;"},
+	 "attribute at any, v double;"},
 	{"times of day",
 	 "{'day': '2017-05-06', 'r': [{'at': '05:00', 'kwh': 1.5}, {'at': '23:59', 'kwh': 2}]}",
 	 "time at time field r[].at as time:HH24:MI, kwh double field r[].kwh; bucket day as "

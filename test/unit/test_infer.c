@@ -44,8 +44,8 @@ add_option(char *text, const char *name, const char *value)
 static void
 show_column(char *text, const MtsInferColumn *column)
 {
-	static const char *const types[] = {"json",   "bool", "int",  "long",
-										"double", "num",  "text", "time",
+	static const char *const types[] = {"json",   "bool", "int",   "long",
+										"double", "num",  "text",  "time",
 										"oid",    "uuid", "bytes", "any"};
 	static const char *const roles[] = {"", "attribute ", "time ", "",
 										"slot "};

@@ -34,6 +34,7 @@ open_native(TestTable *table)
 		tap_fault("%s", error.detail);
 	table->layout.reach = (MtsSpan){.usecs = SPAN + ROUNDING};
 	table->layout.ids_are_ordered = false;
+	table->layout.time_is_date = true;
 }
 
 static int64_t

@@ -29,6 +29,14 @@
 
 #define UUID_BYTES 16
 
+/* What is wanted of a field besides the values of a range */
+typedef enum Wanted
+{
+	NO_OTHERS,
+	OTHER_TYPES, /* all but null, and no field */
+	ANYTHING_ELSE
+} Wanted;
+
 static bool append_cond(const MtsLayout *layout, const MtsFilter *cond,
 						bson_t *terms);
 
@@ -356,10 +364,12 @@ sort_uuids(const bson_t *ops)
  * mts_filter_add_other_types
  *		Append the terms of the documents that have another type in a field
  *		than the values that are at least as great as least, {$gte: value}.
+ *
+ * Null, and no field, is such a type if has_null.
  */
 void
 mts_filter_add_other_types(bson_t *terms, const char *field,
-						   const bson_t *least)
+						   const bson_t *least, bool has_null)
 {
 	bson_t any = BSON_INITIALIZER;
 
@@ -369,7 +379,10 @@ mts_filter_add_other_types(bson_t *terms, const char *field,
 		mts_template_push(terms, "{$or: %a}", &any);
 	}
 	else
-		mts_template_push(terms, "{%s: {$ne: null, $not: %o}}", field, least);
+		mts_template_push(terms,
+						  has_null ? "{%s: {$not: %o}}"
+								   : "{%s: {$ne: null, $not: %o}}",
+						  field, least);
 	bson_destroy(&any);
 }
 
@@ -404,14 +417,19 @@ append_negations(const char *field, const bson_t *ops, bson_t *terms)
  * twice as long.
  */
 static void
-append_any_type(const char *field, const bson_t *ops, bson_t *terms)
+append_any_type(const char *field, const bson_t *ops, Wanted wanted,
+				bson_t *terms)
 {
-	bson_t any = BSON_INITIALIZER;
+	bson_t any = BSON_INITIALIZER, least = BSON_INITIALIZER;
 
 	if (bson_has_field(ops, "$in"))
-		mts_template_push(
-			terms, "{$or: [{%s: %o}, {%s: {$ne: null, $not: {$gte: ''}}}]}",
-			field, ops, field);
+	{
+		mts_template_push(&any, "{%s: %o}", field, ops);
+		bson_append_utf8(&least, "$gte", -1, "", 0);
+		mts_filter_add_other_types(&any, field, &least,
+								   wanted == ANYTHING_ELSE);
+		mts_template_push(terms, "{$or: %a}", &any);
+	}
 	else if (sort_uuids(ops))
 	{
 		mts_template_push(&any, "{%s: %o}", field, ops);
@@ -421,9 +439,11 @@ append_any_type(const char *field, const bson_t *ops, bson_t *terms)
 	else
 	{
 		append_negations(field, ops, terms);
-		mts_template_push(terms, "{%s: {$ne: null}}", field);
+		if (wanted == OTHER_TYPES)
+			mts_template_push(terms, "{%s: {$ne: null}}", field);
 	}
 	bson_destroy(&any);
+	bson_destroy(&least);
 }
 
 /*
@@ -450,7 +470,7 @@ append_comparison(const MtsFilter *cond, bson_t *terms)
 	mts_path_dotted(path->steps, path->nsteps, field, sizeof(field));
 	bson_copy_to_excluding_noinit(ops, &others, "$lt", "$lte", "$gte", "$gt",
 								  NULL);
-	append_any_type(field, ops, terms);
+	append_any_type(field, ops, OTHER_TYPES, terms);
 	append_term(terms, path, &others);
 	bson_destroy(&others);
 }
@@ -458,7 +478,7 @@ append_comparison(const MtsFilter *cond, bson_t *terms)
 /* Append the terms of a range of a field; none if that has no bounds. */
 static void
 append_field_range(const MtsLayout *layout, const MtsField *field,
-				   MtsRange range, bool has_type, bson_t *terms)
+				   MtsRange range, Wanted wanted, bson_t *terms)
 {
 	bson_t ops = BSON_INITIALIZER;
 	char text[MTS_MAX_PATH];
@@ -471,23 +491,26 @@ append_field_range(const MtsLayout *layout, const MtsField *field,
 								 MAX_TEXTS, &ops);
 		mts_path_dotted(field->path.steps, field->path.nsteps, text,
 						sizeof(text));
-		if (has_type)
+		if (wanted == NO_OTHERS)
 			append_term(terms, &field->path, &ops);
 		else if (!bson_empty(&ops))
-			append_any_type(text, &ops, terms);
+			append_any_type(text, &ops, wanted, terms);
 	}
 	bson_destroy(&ops);
 }
 
 /*
- * Tell whether only values of the type of its format are wanted of a field of
- * the points' time: of the field that documents are sorted by, or where
- * MongoDB stores no other.
+ * Return what is wanted of a field of the points' time.  It is only values of
+ * the type of its format if documents are sorted by it, or if MongoDB stores
+ * no others.  A document whose points have times of their own is read even if
+ * it has none, which is an error.
  */
-static bool
-has_type(const MtsLayout *layout, const MtsFilter *cond, const MtsPath *path)
+static Wanted
+wanted_of(const MtsLayout *layout, const MtsFilter *cond, const MtsPath *path)
 {
-	return layout->time_is_date || cond->sorted == path;
+	if (layout->time_is_date || cond->sorted == path)
+		return NO_OTHERS;
+	return layout->time_kind == MTS_TIME_POINT ? ANYTHING_ELSE : OTHER_TYPES;
 }
 
 /* Append the range of a document's time, which is not null. */
@@ -500,7 +523,7 @@ append_time_range(const MtsLayout *layout, const MtsFilter *cond,
 	char text[MTS_MAX_PATH];
 
 	append_field_range(layout, &field, range,
-					   has_type(layout, cond, &time->path), terms);
+					   wanted_of(layout, cond, &time->path), terms);
 	if (range.from != MTS_TIME_MIN || range.to != MTS_TIME_MAX ||
 		mts_path_addressable_steps(&time->path) != time->path.nsteps)
 		return;
@@ -582,15 +605,15 @@ append_points_range(const MtsLayout *layout, const MtsFilter *cond,
 	}
 	append_field_range(layout, bucket_time,
 					   mts_layout_bucket_range(layout, range),
-					   has_type(layout, cond, &bucket_time->path), terms);
+					   wanted_of(layout, cond, &bucket_time->path), terms);
 	if (layout->time_kind != MTS_TIME_POINT)
 		return;
 	/* the first and the last time are at most twice the reach apart */
 	reach = mts_layout_reach(layout, mts_layout_reach(layout, range));
 	append_field_range(layout, first, (MtsRange){reach.from, range.to},
-					   has_type(layout, cond, &first->path), terms);
+					   wanted_of(layout, cond, &first->path), terms);
 	append_field_range(layout, last, (MtsRange){range.from, reach.to},
-					   has_type(layout, cond, &last->path), terms);
+					   wanted_of(layout, cond, &last->path), terms);
 	if (!mts_layout_has_bounds(layout))
 		append_element_range(layout, range, terms);
 }
@@ -644,7 +667,7 @@ append_id_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 	if (starts.to == MTS_TIME_MAX ? !layout->ids_are_ordered
 								  : !move_to_first_period(&starts))
 		return;
-	append_field_range(layout, &id, starts, true, terms);
+	append_field_range(layout, &id, starts, NO_OTHERS, terms);
 }
 
 /* Append the terms of one range of a condition. */
@@ -658,7 +681,8 @@ append_range(const MtsLayout *layout, const MtsFilter *cond, MtsRange range,
 	{
 		MtsField field = {true, cond->column->path, cond->column->format};
 
-		append_field_range(layout, &field, range, cond->sorted != NULL, terms);
+		append_field_range(layout, &field, range,
+						   cond->sorted ? NO_OTHERS : OTHER_TYPES, terms);
 	}
 }
 

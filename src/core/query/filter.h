@@ -51,7 +51,7 @@ extern bool mts_filter_build(const MtsLayout *layout, const MtsFilter *cond,
 extern void mts_filter_add_not(bson_t *terms, const char *field,
 							   const char *op, bson_iter_t *value);
 extern void mts_filter_add_other_types(bson_t *terms, const char *field,
-									   const bson_t *least);
+									   const bson_t *least, bool has_null);
 extern void mts_filter_bounds(const MtsLayout *layout, const MtsColumn *column,
 							  const char *type, bson_t *filter);
 extern void mts_filter_join(const bson_t *terms, bson_t *doc);
