@@ -218,7 +218,7 @@ append_misfits(const MtsQuery *query, int key, bson_t *any)
 	{
 		mts_format_append_least(order->time.format, least);
 		mts_filter_add_other_types(terms, field, least,
-								   table->layout.time_kind == MTS_TIME_POINT);
+								   table->layout.time_kind != MTS_TIME_FLAT);
 	}
 	else
 		append_other_types(table, order->keys[key].column, field, terms);

@@ -295,7 +295,7 @@ mts_scan_prepare(MtsScan *scan)
 	old = MemoryContextSwitchTo(scan->query_context);
 	query = mts_query_make(scan->table, &scan->spec, scan->econtext);
 	if (query->is_possible &&
-		(!bson_empty(query->filter) ||
+		(!bson_empty(query->filter) || query->misfits ||
 		 (query->unsorted_come_first && query->order->nseries == 0)))
 	{
 		mts_source_learn_indexes(scan->source);

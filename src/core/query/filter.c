@@ -502,15 +502,15 @@ append_field_range(const MtsLayout *layout, const MtsField *field,
 /*
  * Return what is wanted of a field of the points' time.  It is only values of
  * the type of its format if documents are sorted by it, or if MongoDB stores
- * no others.  A document whose points have times of their own is read even if
- * it has none, which is an error.
+ * no others.  A bucket without a time is read, too, which is an error; a row
+ * without one satisfies no condition.
  */
 static Wanted
 wanted_of(const MtsLayout *layout, const MtsFilter *cond, const MtsPath *path)
 {
 	if (layout->time_is_date || cond->sorted == path)
 		return NO_OTHERS;
-	return layout->time_kind == MTS_TIME_POINT ? ANYTHING_ELSE : OTHER_TYPES;
+	return layout->time_kind == MTS_TIME_FLAT ? OTHER_TYPES : ANYTHING_ELSE;
 }
 
 /* Append the range of a document's time, which is not null. */
@@ -577,7 +577,7 @@ append_element_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 	if (!bson_empty(&ops) && (tail.nsteps == 0 || can_match(&tail)))
 	{
 		mts_format_append_least(&time->format, &least);
-		mts_template_fields(&other, "{$ne: null, $not: %o}", &least);
+		mts_template_fields(&other, "{$not: %o}", &least);
 		append_elements(field, in_element, &ops, &any);
 		append_elements(field, in_element, &other, &any);
 		mts_template_push(terms, "{$or: %a}", &any);
