@@ -46,8 +46,10 @@ CALL put('hr', '[{"_id": 1, "user": "u", "dateTime": "2024-05-01", "dataset": [
   {"time": "00:00:00", "value": 61}, {"time": "00:01:00", "value": 62}, {"time": "00:03:00", "value": 60}]}]');
 CREATE FOREIGN TABLE hr (ts timestamptz OPTIONS (field 'dataset[].time', format 'text:HH24:MI:SS', role 'time'), bpm int OPTIONS (field 'dataset[].value'))
   SERVER changed_types OPTIONS (bucket_time_field 'dateTime', bucket_time_format 'text:YYYY-MM-DD', bucket_span '1 day');
-SELECT try('SELECT * FROM hr');
-SELECT try('SELECT * FROM hr WHERE ts >= ''2024-05-01''');
+CREATE FOREIGN TABLE hr (ts timestamptz OPTIONS (field 'dataset[].time', format 'time:HH24:MI:SS', role 'time'), bpm int OPTIONS (field 'dataset[].value'))
+  SERVER changed_types OPTIONS (bucket_time_field 'dateTime', bucket_time_format 'text:YYYY-MM-DD', bucket_span '1 day');
+SELECT * FROM hr;
+SELECT * FROM hr WHERE ts >= '2024-05-01 00:01' ORDER BY ts DESC;
 
 -- States of any type
 CALL put('states', '[{"_id": 1, "item": "t", "ts": {"$date": "2024-05-01T10:00:00Z"}, "value": 20.5},
@@ -57,6 +59,9 @@ SELECT try('SELECT * FROM states');
 SELECT try('SELECT count(*) FROM states WHERE value > ''1''');
 SELECT try('SELECT count(*) FROM states WHERE value LIKE ''2%''');
 SELECT try('SELECT count(*) FROM states WHERE value IS NOT NULL');
+ALTER FOREIGN TABLE states ALTER value OPTIONS (ADD bson_type 'any');
+SELECT item, value FROM states WHERE value > '1' ORDER BY value;
+SELECT item FROM states WHERE value = '20.5';
 
 -- One date beyond PostgreSQL's range
 CALL put('far', '[{"ts": {"$date": "2024-05-01T10:00:00Z"}, "v": 1}, {"_id": 2, "ts": {"$date": {"$numberLong": "20240701000000000"}}, "v": 2}]');
