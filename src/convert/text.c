@@ -4,7 +4,8 @@
  *
  * Each value has one text, whatever the settings of the session.  The values
  * of a text are found by reading it as each type.  Those with another text
- * are not among them: 7.0 is the text of a Decimal128, not of the number 7.
+ * are not among them: 7.0 shows only a Decimal128; the text of the double 7.0
+ * is 7.
  */
 #include "convert/text.h"
 
@@ -138,7 +139,11 @@ mts_text_of(const MtsElement *element)
 static void
 append(const bson_value_t *value, bson_t *list, uint32 *n)
 {
-	mts_template_append(list, psprintf("%u", (*n)++), "%v", value);
+	char buffer[16];
+	const char *key;
+
+	bson_uint32_to_string((*n)++, &key, buffer, sizeof(buffer));
+	bson_append_value(list, key, -1, value);
 }
 
 /*
@@ -150,7 +155,7 @@ static void
 append_numbers(const char *text, bson_t *list, uint32 *n)
 {
 	bson_value_t value = {.value_type = BSON_TYPE_DOUBLE};
-	char buffer[BSON_DECIMAL128_STRING];
+	char buffer[BSON_DECIMAL128_STRING]; /* longer than any integer */
 	char *end;
 	int64 integer;
 
@@ -158,7 +163,8 @@ append_numbers(const char *text, bson_t *list, uint32 *n)
 	if (end == text || *end != '\0')
 		return;
 	integer = strtoll(text, NULL, 10);
-	if (strcmp(psprintf(INT64_FORMAT, integer), text) == 0)
+	snprintf(buffer, sizeof(buffer), INT64_FORMAT, integer);
+	if (strcmp(buffer, text) == 0)
 	{
 		value.value_type = BSON_TYPE_INT64;
 		value.value.v_int64 = integer;
@@ -247,7 +253,7 @@ append_bytes(const char *text, bson_t *list, uint32 *n)
  *		string, then numbers, Booleans, dates, ObjectIds and UUIDs.
  *
  * To MongoDB, other values may be equal to these, but have another text, such
- * as 7.0.  Values that are shown as extended JSON are not appended.
+ * as the Decimal128 7.0.  Values that are shown as extended JSON are not appended.
  */
 void
 mts_text_append_values(const char *utf8, bson_t *list, uint32 *n)

@@ -33,12 +33,6 @@
 #include "driver/document.h"
 #include "driver/write_command.h"
 
-/*
- * The values of a field with which MongoDB still reads an index in the order
- * of the fields behind it, by merging as many scans
- */
-#define MAX_MERGED 200
-
 /* A longer list of fractions is left to PostgreSQL */
 #define MAX_FRACTIONS 100
 
@@ -397,8 +391,8 @@ evaluate_times(const MtsTable *table, const MtsQual *qual,
 
 /*
  * The filter {field: {op: d}}, with NaN where PostgreSQL has it: above all
- * numbers.  A filter with $gt or $gte finds NaN, which no $lte or $lt matches
- * (filter.c); the other filters exclude it.
+ * numbers, so that nothing but NaN is as great.  A filter with $gt or $gte
+ * finds NaN, which no $lte or $lt matches (filter.c); $ne excludes it.
  */
 static MtsFilter *
 evaluate_double(const MtsTable *table, const MtsQual *qual, double d)
@@ -410,12 +404,12 @@ evaluate_double(const MtsTable *table, const MtsQual *qual, double d)
 
 	if (isnan(d) && strategy == BTGreaterStrategyNumber)
 		return make_filter(MTS_FILTER_FALSE, 0);
-	if (strategy == ROWCOMPARE_NE || (isnan(d) && is_less(strategy)))
-	{
-		if (strategy != BTLessEqualStrategyNumber)
-			bson_append_double(ops, "$ne", -1, d);
+	if (isnan(d) && strategy == BTLessEqualStrategyNumber)
 		return filter;
-	}
+	if (isnan(d) && strategy == BTLessStrategyNumber)
+		strategy = ROWCOMPARE_NE;
+	if (isnan(d) && strategy == BTGreaterEqualStrategyNumber)
+		strategy = BTEqualStrategyNumber;
 	if (strategy == BTEqualStrategyNumber && (isnan(d) || d == rint(d)))
 	{
 		mts_text_append_values(mts_number_double_text(d), ops, &n);
@@ -429,11 +423,10 @@ evaluate_double(const MtsTable *table, const MtsQual *qual, double d)
 		 */
 		bson_append_double(ops, "$gte", -1, d);
 		bson_append_double(ops, "$lte", -1, d);
-		bson_append_double(ops, "$ne", -1, NAN);
-		return filter;
 	}
-	bson_append_double(ops, isnan(d) ? "$eq" : operators[strategy], -1, d);
-	if (is_less(strategy))
+	else
+		bson_append_double(ops, operators[strategy], -1, d);
+	if (is_less(strategy) || strategy == BTEqualStrategyNumber)
 		bson_append_double(ops, "$ne", -1, NAN);
 	return filter;
 }
@@ -597,21 +590,13 @@ value_of(const MtsTable *table, const MtsQual *qual, Datum datum,
 static const char *
 text_of(Oid typid, Datum value)
 {
-	switch (typid)
-	{
-		case INT2OID:
-			return psprintf("%d", DatumGetInt16(value));
-		case INT4OID:
-			return psprintf("%d", DatumGetInt32(value));
-		case INT8OID:
-			return psprintf(INT64_FORMAT, DatumGetInt64(value));
-		case BOOLOID:
-			return DatumGetBool(value) ? "true" : "false";
-		case UUIDOID:
-			return DatumGetCString(DirectFunctionCall1(uuid_out, value));
-		default:
-			return mts_document_utf8(TextDatumGetCString(value));
-	}
+	Oid output;
+	bool is_varlena;
+
+	if (typid == BOOLOID)
+		return DatumGetBool(value) ? "true" : "false";
+	getTypeOutputInfo(typid, &output, &is_varlena);
+	return mts_document_utf8(OidOutputFunctionCall(output, value));
 }
 
 /* The values of n that a key can have, as an array of BSON */
@@ -619,13 +604,16 @@ static bson_t *
 list_values(const MtsTable *table, const MtsQual *qual, Datum *values, int n)
 {
 	bson_t *list = mts_document_new();
+	char buffer[16];
+	const char *key;
 	bson_value_t value;
-	int listed = 0;
+	uint32 listed = 0;
 
 	for (int i = 0; i < n; i++)
 		if (value_of(table, qual, values[i], &value))
 		{
-			mts_template_append(list, psprintf("%d", listed++), "%v", &value);
+			bson_uint32_to_string(listed++, &key, buffer, sizeof(buffer));
+			bson_append_value(list, key, -1, &value);
 			check_list(table, qual, list);
 		}
 	return list;
@@ -639,7 +627,6 @@ evaluate_equality(const MtsTable *table, const MtsQual *qual, Datum *values,
 	bool as_text = table->attributes[qual->column].key_type == MTS_KEY_AS_TEXT;
 	bson_t *list = mts_document_new();
 	uint32 listed = 0;
-	MtsFilter *filter;
 
 	for (int i = 0; i < n; i++)
 	{
@@ -651,11 +638,7 @@ evaluate_equality(const MtsTable *table, const MtsQual *qual, Datum *values,
 		mts_text_append_values(text, list, &listed);
 		check_list(table, qual, list);
 	}
-	filter = make_equality(table, qual->column, list);
-	if (!as_text && n <= MAX_MERGED && listed > MAX_MERGED)
-		filter->own = mts_document_make("{$in: %a}",
-										list_values(table, qual, values, n));
-	return filter;
+	return make_equality(table, qual->column, list);
 }
 
 /* The filter of a comparison of a key that is not a time */

@@ -180,17 +180,6 @@ unsorted_come_first(const MtsQuery *query)
 		   key->nulls_first && !query->table->attributes[key->column].not_null;
 }
 
-/* Append the terms of the documents that have another type in a key. */
-static void
-append_other_types(const MtsTable *table, int column, const char *field,
-				   bson_t *terms)
-{
-	bson_t *least = mts_document_new();
-
-	mts_type_append_least(table->attributes[column].key_type, least);
-	mts_filter_add_other_types(terms, field, least, false);
-}
-
 /*
  * Append the terms of the documents that have another type in a field that
  * MongoDB sorts by, unless it stores no other.
@@ -207,7 +196,6 @@ append_misfits(const MtsQuery *query, int key, bson_t *any)
 	bool is_time = order->has_time && key == order->nsorted - 1;
 	bson_t *terms = mts_document_new();
 	bson_t *joined = mts_document_new();
-	bson_t *least = mts_document_new();
 
 	if (is_time && table->layout.time_is_date)
 		return;
@@ -215,45 +203,17 @@ append_misfits(const MtsQuery *query, int key, bson_t *any)
 		mts_template_push(terms, "{%s: {$gte: %v}}", order->keys[i].field,
 						  &least_of_all);
 	if (is_time)
-	{
-		mts_format_append_least(order->time.format, least);
-		mts_filter_add_other_types(terms, field, least,
+		mts_filter_add_other_types(terms, field,
+								   mts_format_type(order->time.format),
 								   table->layout.time_kind != MTS_TIME_FLAT);
-	}
 	else
-		append_other_types(table, order->keys[key].column, field, terms);
+		mts_filter_add_other_types(
+			terms, field,
+			mts_type_key_bson(
+				table->attributes[order->keys[key].column].key_type),
+			false);
 	mts_filter_join(terms, joined);
 	mts_template_push(any, "%o", joined);
-}
-
-/*
- * Shorten the lists of a condition to the values of the keys' own types, so
- * that MongoDB reads an index in order.  Append the terms of the documents
- * that have another type in a key.  False if no list is so long.
- */
-static bool
-shorten_lists(const MtsQuery *query, MtsFilter *condition, bson_t *any)
-{
-	const MtsTable *table = query->table;
-	bool found = false;
-
-	for (int i = 0; i < condition->nargs; i++)
-	{
-		MtsFilter *arg = condition->args[i];
-		bson_t *terms = mts_document_new();
-		char field[MTS_MAX_PATH];
-
-		if (arg->kind != MTS_FILTER_FIELD || !arg->own)
-			continue;
-		mts_path_dotted(arg->column->path.steps, arg->column->path.nsteps,
-						field, sizeof(field));
-		append_other_types(table, arg->column - table->layout.columns, field,
-						   terms);
-		mts_template_push(any, "%b", terms);
-		arg->ops = arg->own;
-		found = true;
-	}
-	return found;
 }
 
 /*
@@ -265,14 +225,11 @@ shorten_lists(const MtsQuery *query, MtsFilter *condition, bson_t *any)
  * ends early would not find them.
  */
 static bson_t *
-make_misfits(const MtsQuery *query, MtsFilter *condition, const bson_t *filter)
+make_misfits(const MtsQuery *query, const bson_t *filter)
 {
 	const MtsSortOrder *order = query->order;
 	bson_t *any = mts_document_new();
 	bson_t *terms = mts_document_new();
-	bson_t *distributed = mts_document_new();
-	bson_t *misfits;
-	bool is_short;
 
 	if (!order || order->extreme ||
 		query->table->on_invalid != MTS_INVALID_ERROR)
@@ -281,14 +238,9 @@ make_misfits(const MtsQuery *query, MtsFilter *condition, const bson_t *filter)
 		append_misfits(query, i, any);
 	if (bson_empty(any))
 		return NULL;
-	is_short = shorten_lists(query, condition, any);
 	if (bson_count_keys(any) > 1)
 		mts_template_push(terms, "{$or: %a}", any);
-	misfits = mts_query_restrict(filter, bson_empty(terms) ? any : terms);
-	/* so that MongoDB does not read all documents with a value of the list */
-	return is_short && mts_filter_distribute(misfits, distributed)
-			   ? distributed
-			   : misfits;
+	return mts_query_restrict(filter, bson_empty(terms) ? any : terms);
 }
 
 /* Build the filter of the condition; false if no bucket can match. */
@@ -332,7 +284,7 @@ build_filters(MtsQuery *query, MtsFilter *condition)
 
 	query->filter = mts_document_new();
 	query->is_possible = build_filter(query, condition, filter);
-	query->misfits = make_misfits(query, condition, filter);
+	query->misfits = make_misfits(query, filter);
 	if (query->misfits)
 		leave_out_misfits(query, condition);
 	(void) build_filter(query, condition, query->filter);

@@ -659,7 +659,7 @@ mts_native_open_planned(Relation relation, Oid userid, List *plan,
 {
 	const MtsTable *table = mts_table_open(relation);
 	MtsNative *native;
-	bool is_first, time_is_date;
+	bool is_first, was_date, is_date;
 	const char *problem;
 
 	if (plan == NIL)
@@ -670,10 +670,11 @@ mts_native_open_planned(Relation relation, Oid userid, List *plan,
 		return rewrite(table, is_first ? native
 									   : describe_again(table, userid, native,
 														is_executed));
+	was_date = is_date = boolVal(lthird(plan));
 	if (!is_first && is_executed && !IsParallelWorker() &&
-		find_native(table, userid, true, &problem, &time_is_date))
+		find_native(table, userid, true, &problem, &is_date))
 		ResetPlanCache();
-	return by_view(table, strVal(lsecond(plan)), boolVal(lthird(plan)));
+	return by_view(table, strVal(lsecond(plan)), was_date && is_date);
 }
 
 /* ---- Changes ------------------------------------------------------------ */

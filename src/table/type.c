@@ -10,7 +10,7 @@
 
 #include "access/nbtree.h"
 #include "catalog/pg_type.h"
-#include "utils/float.h"
+#include "port/pg_bitutils.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 #include "utils/uuid.h"
@@ -151,41 +151,14 @@ mts_type_key_name(MtsKeyType type)
 }
 
 /*
- * mts_type_append_least
- *		Append {$gte: value}, which every value of a key that is sorted
- *		satisfies except NaN, and no value of another type, except binary
- *		values that are not UUIDs.
+ * mts_type_key_bson
+ *		Return the BSON type of a key that is sorted; double stands for all
+ *		numbers.
  */
-void
-mts_type_append_least(MtsKeyType type, bson_t *ops)
+bson_type_t
+mts_type_key_bson(MtsKeyType type)
 {
-	const bson_oid_t oid = {{0}};
-	const uint8_t uuid[UUID_LEN] = {0};
-
-	switch (type)
-	{
-		case MTS_KEY_IS_NUMBER:
-			bson_append_double(ops, "$gte", -1, -get_float8_infinity());
-			break;
-		case MTS_KEY_IS_STRING:
-			bson_append_utf8(ops, "$gte", -1, "", 0);
-			break;
-		case MTS_KEY_IS_DATE:
-			bson_append_date_time(ops, "$gte", -1, PG_INT64_MIN);
-			break;
-		case MTS_KEY_IS_BOOL:
-			bson_append_bool(ops, "$gte", -1, false);
-			break;
-		case MTS_KEY_IS_OID:
-			bson_append_oid(ops, "$gte", -1, &oid);
-			break;
-		case MTS_KEY_IS_UUID:
-			bson_append_binary(ops, "$gte", -1, BSON_SUBTYPE_UUID, uuid,
-							   UUID_LEN);
-			break;
-		default:
-			elog(ERROR, "keys of type %d are not sorted", (int) type);
-	}
+	return (bson_type_t) pg_rightmost_one_pos32(key_types[type].types);
 }
 
 bool

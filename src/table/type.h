@@ -35,7 +35,7 @@ extern bool mts_type_is_array(Oid typid);
 extern bson_type_t mts_type_bson(Oid typid);
 extern bson_type_t mts_type_bson_named(const char *name);
 extern const char *mts_type_key_name(MtsKeyType type);
-extern void mts_type_append_least(MtsKeyType type, bson_t *ops);
+extern bson_type_t mts_type_key_bson(MtsKeyType type);
 extern bool mts_type_has_extremes(Oid typid, MtsKeyType type);
 extern bool mts_type_has_identical_equals(Oid typid, Oid collation);
 extern bool mts_type_key_holds(MtsKeyType type, uint8_t bson_type);

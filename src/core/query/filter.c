@@ -9,6 +9,7 @@
  */
 #include "core/query/filter.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -316,28 +317,95 @@ opposites_of(const char *op)
 	return none;
 }
 
+/* Append {$gte: value}, which all values of a type satisfy except NaN. */
+static void
+append_least(bson_type_t type, bson_t *ops)
+{
+	const bson_oid_t oid = {{0}};
+
+	switch (type)
+	{
+		case BSON_TYPE_UTF8:
+			bson_append_utf8(ops, "$gte", -1, "", 0);
+			break;
+		case BSON_TYPE_DATE_TIME:
+			bson_append_date_time(ops, "$gte", -1, INT64_MIN);
+			break;
+		case BSON_TYPE_TIMESTAMP:
+			bson_append_timestamp(ops, "$gte", -1, 0, 0);
+			break;
+		case BSON_TYPE_BOOL:
+			bson_append_bool(ops, "$gte", -1, false);
+			break;
+		case BSON_TYPE_OID:
+			bson_append_oid(ops, "$gte", -1, &oid);
+			break;
+		case BSON_TYPE_BINARY:
+			bson_append_binary(ops, "$gte", -1, BSON_SUBTYPE_BINARY, NULL, 0);
+			break;
+		default: /* numbers */
+			bson_append_double(ops, "$gte", -1, -INFINITY);
+	}
+}
+
 /*
- * Append to a disjunction the terms of the documents whose field is not a
- * UUID, and not null.
+ * Append to a disjunction the terms of the binary values that are not UUIDs.
  *
  * MongoDB sorts binary values by length, then by subtype, so those of other
  * lengths and subtypes are before or after all UUIDs.  An index finds them by
  * these terms, but not by {$not: {$gte: .., $lte: ..}}.
  */
 static void
-append_non_uuids(const char *field, bson_t *any)
+append_other_binaries(const char *field, bson_t *any)
 {
 	uint8_t bytes[UUID_BYTES] = {0};
 	bson_value_t value = {.value_type = BSON_TYPE_BINARY};
 
 	value.value.v_binary.data = bytes;
-	mts_template_push(any, "{%s: {$ne: null, $not: {$gte: %v}}}", field,
-					  &value);
-	value.value.v_binary.subtype = BSON_SUBTYPE_UUID;
 	value.value.v_binary.data_len = UUID_BYTES;
+	value.value.v_binary.subtype = BSON_SUBTYPE_UUID;
 	mts_template_push(any, "{%s: {$lt: %v}}", field, &value);
 	memset(bytes, 0xff, UUID_BYTES);
 	mts_template_push(any, "{%s: {$gt: %v}}", field, &value);
+}
+
+/*
+ * Append to a disjunction the terms of the documents whose field has another
+ * type.
+ */
+static void
+append_other_types(const char *field, bson_type_t type, bool has_null,
+				   bson_t *any)
+{
+	bson_t least = BSON_INITIALIZER;
+
+	append_least(type, &least);
+	mts_template_push(any,
+					  has_null ? "{%s: {$not: %o}}"
+							   : "{%s: {$ne: null, $not: %o}}",
+					  field, &least);
+	if (type == BSON_TYPE_BINARY)
+		append_other_binaries(field, any);
+	bson_destroy(&least);
+}
+
+/*
+ * mts_filter_add_other_types
+ *		Append the term of the documents whose field has another type; of
+ *		numbers and of binary values, only doubles and UUIDs are types.
+ *
+ * Null, and no field, is such a type if has_null.  MongoDB compares all
+ * numbers, so none of them is of another type than a double.
+ */
+void
+mts_filter_add_other_types(bson_t *terms, const char *field, bson_type_t type,
+						   bool has_null)
+{
+	bson_t any = BSON_INITIALIZER;
+
+	append_other_types(field, type, has_null, &any);
+	append_group(terms, "$or", &any);
+	bson_destroy(&any);
 }
 
 /* Find the first of some operators; false if it is not one of order. */
@@ -346,44 +414,6 @@ find_order(const bson_t *ops, bson_iter_t *iter)
 {
 	return bson_iter_init(iter, ops) && bson_iter_next(iter) &&
 		   *opposites_of(bson_iter_key(iter));
-}
-
-/*
- * Tell whether operators tell the order of UUIDs, the only binary values that
- * keys are compared with.
- */
-static bool
-sort_uuids(const bson_t *ops)
-{
-	bson_iter_t iter;
-
-	return find_order(ops, &iter) && BSON_ITER_HOLDS_BINARY(&iter);
-}
-
-/*
- * mts_filter_add_other_types
- *		Append the terms of the documents that have another type in a field
- *		than the values that are at least as great as least, {$gte: value}.
- *
- * Null, and no field, is such a type if has_null.
- */
-void
-mts_filter_add_other_types(bson_t *terms, const char *field,
-						   const bson_t *least, bool has_null)
-{
-	bson_t any = BSON_INITIALIZER;
-
-	if (sort_uuids(least))
-	{
-		append_non_uuids(field, &any);
-		mts_template_push(terms, "{$or: %a}", &any);
-	}
-	else
-		mts_template_push(terms,
-						  has_null ? "{%s: {$not: %o}}"
-								   : "{%s: {$ne: null, $not: %o}}",
-						  field, least);
-	bson_destroy(&any);
 }
 
 /* Append {field: {$not: {opposite: value}}} for each operator of order. */
@@ -420,20 +450,15 @@ static void
 append_any_type(const char *field, const bson_t *ops, Wanted wanted,
 				bson_t *terms)
 {
-	bson_t any = BSON_INITIALIZER, least = BSON_INITIALIZER;
+	bool is_list = bson_has_field(ops, "$in");
+	bson_t any = BSON_INITIALIZER;
+	bson_iter_t iter;
 
-	if (bson_has_field(ops, "$in"))
+	if (is_list || (find_order(ops, &iter) && BSON_ITER_HOLDS_BINARY(&iter)))
 	{
 		mts_template_push(&any, "{%s: %o}", field, ops);
-		bson_append_utf8(&least, "$gte", -1, "", 0);
-		mts_filter_add_other_types(&any, field, &least,
-								   wanted == ANYTHING_ELSE);
-		mts_template_push(terms, "{$or: %a}", &any);
-	}
-	else if (sort_uuids(ops))
-	{
-		mts_template_push(&any, "{%s: %o}", field, ops);
-		append_non_uuids(field, &any);
+		append_other_types(field, is_list ? BSON_TYPE_UTF8 : BSON_TYPE_BINARY,
+						   wanted == ANYTHING_ELSE, &any);
 		mts_template_push(terms, "{$or: %a}", &any);
 	}
 	else
@@ -443,14 +468,15 @@ append_any_type(const char *field, const bson_t *ops, Wanted wanted,
 			mts_template_push(terms, "{%s: {$ne: null}}", field);
 	}
 	bson_destroy(&any);
-	bson_destroy(&least);
 }
 
 /*
  * Append the terms of the documents whose field compares so and is not null,
- * or has a value of another type.  Those of an equality have this type, so
- * that an index finds them in the order of the fields that follow; and those
- * of the field that documents are sorted by.
+ * or has a value of another type.
+ *
+ * An equality is sent as it is: its list has the values of other types already.
+ * So is a range of the field that documents are sorted by; another query finds
+ * the other types.
  */
 static void
 append_comparison(const MtsFilter *cond, bson_t *terms)
@@ -576,7 +602,7 @@ append_element_range(const MtsLayout *layout, MtsRange range, bson_t *terms)
 	mts_format_bounds(&time->format, &layout->clock, range, &ops);
 	if (!bson_empty(&ops) && (tail.nsteps == 0 || can_match(&tail)))
 	{
-		mts_format_append_least(&time->format, &least);
+		append_least(mts_format_type(&time->format), &least);
 		mts_template_fields(&other, "{$not: %o}", &least);
 		append_elements(field, in_element, &ops, &any);
 		append_elements(field, in_element, &other, &any);

@@ -32,18 +32,14 @@ typedef struct MtsFilter
 	struct MtsFilter **args;
 	const MtsColumn *column; /* of FIELD, BOUNDED, SLOT and TIME_FIELD */
 	const bson_t *ops;       /* of FIELD: {"$gte": value, ..} */
-	const bson_t *own;       /* of FIELD: the operators for values of its own
-							  * type, if those of ops are so many that MongoDB
-							  * would not sort by an index; or NULL */
 	const bson_t *texts;     /* of SLOT: an array of the keys */
 	const char *op;          /* of BOUNDED: "$lt", "$lte", "$eq", .. */
 	const char *type;      /* of BOUNDED: what $type calls the bounds' type */
 	bson_value_t low;      /* The column is compared with a value from low */
 	bson_value_t high;     /* to high; if these differ, between them. */
 	MtsRanges ranges;      /* of TIME_FIELD and TIME */
-	const MtsPath *sorted; /* the field that documents are
-							* sorted by, which is to have the declared type;
-							* NULL if any type is wanted */
+	const MtsPath *sorted; /* the field that MongoDB sorts by, of which only
+							* the declared type is wanted; or NULL */
 } MtsFilter;
 
 extern bool mts_filter_build(const MtsLayout *layout, const MtsFilter *cond,
@@ -51,7 +47,7 @@ extern bool mts_filter_build(const MtsLayout *layout, const MtsFilter *cond,
 extern void mts_filter_add_not(bson_t *terms, const char *field,
 							   const char *op, bson_iter_t *value);
 extern void mts_filter_add_other_types(bson_t *terms, const char *field,
-									   const bson_t *least, bool has_null);
+									   bson_type_t type, bool has_null);
 extern void mts_filter_bounds(const MtsLayout *layout, const MtsColumn *column,
 							  const char *type, bson_t *filter);
 extern void mts_filter_join(const bson_t *terms, bson_t *doc);

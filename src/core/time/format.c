@@ -209,9 +209,12 @@ parse_pattern(const char *text, MtsFormat *format)
 	return true;
 }
 
-/* The BSON type of stored times; double stands for all numbers */
-static bson_type_t
-stored_type(const MtsFormat *format)
+/*
+ * mts_format_type
+ *		Return the BSON type of stored times; double stands for all numbers.
+ */
+bson_type_t
+mts_format_type(const MtsFormat *format)
 {
 	switch (format->kind)
 	{
@@ -271,7 +274,7 @@ parse_mixed(const char *text, MtsFormat *format)
 		{
 			MtsFormat a = member(format, i), b = member(format, j);
 
-			if (stored_type(&a) == stored_type(&b))
+			if (mts_format_type(&a) == mts_format_type(&b))
 				return false;
 		}
 		text = end ? end + strlen(" or ") : text;
@@ -803,7 +806,7 @@ decode_mixed(const MtsFormat *format, const MtsClock *clock,
 	{
 		MtsFormat one = member(format, i);
 
-		if (stored_type(&one) == type)
+		if (mts_format_type(&one) == type)
 			return decode(&one, clock, element, 0, truncate, t, error);
 	}
 	return wrong_type(error, "The time is declared in several formats",
@@ -1489,35 +1492,6 @@ mts_format_bounds(const MtsFormat *format, const MtsClock *clock,
 		append_bound(format, clock, range.from, LOWER, ops);
 	if (range.to != MTS_TIME_MAX)
 		append_bound(format, clock, range.to, UPPER, ops);
-}
-
-/*
- * mts_format_append_least
- *		Append {$gte: value}, which all stored times satisfy, and no value of
- *		another type.
- */
-void
-mts_format_append_least(const MtsFormat *format, bson_t *ops)
-{
-	const bson_oid_t oid = {{0}};
-
-	switch (stored_type(format))
-	{
-		case BSON_TYPE_DATE_TIME:
-			bson_append_date_time(ops, "$gte", -1, INT64_MIN);
-			break;
-		case BSON_TYPE_OID:
-			bson_append_oid(ops, "$gte", -1, &oid);
-			break;
-		case BSON_TYPE_TIMESTAMP:
-			bson_append_timestamp(ops, "$gte", -1, 0, 0);
-			break;
-		case BSON_TYPE_UTF8:
-			bson_append_utf8(ops, "$gte", -1, "", 0);
-			break;
-		default:
-			bson_append_double(ops, "$gte", -1, -INFINITY);
-	}
 }
 
 /* Append the texts of the times of a range; false if they are too many. */

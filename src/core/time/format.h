@@ -82,7 +82,7 @@ extern bool mts_format_encode(const MtsFormat *format, const MtsClock *clock,
 							  MtsError *error);
 extern void mts_format_bounds(const MtsFormat *format, const MtsClock *clock,
 							  MtsRange range, bson_t *ops);
-extern void mts_format_append_least(const MtsFormat *format, bson_t *ops);
+extern bson_type_t mts_format_type(const MtsFormat *format);
 extern bool mts_format_enumerate(const MtsFormat *format,
 								 const MtsClock *clock, MtsRange range,
 								 int limit, bson_t *ops);
