@@ -226,7 +226,7 @@ test_shape(void)
 	items[0].to = t + 40 * MTS_DAY;
 	is_filter(
 		&table, &points, NULL,
-		"{$or: [{m: {$in: [\"2013:10\", \"2013:11\"]}}, {m: {$ne: null, $not: {$gte: \"\"}}}]}",
+		"{$or: [{m: {$in: [\"2013:10\", \"2013:11\"]}}, {m: {$not: {$gte: \"\"}}}]}",
 		"times as text that does not sort are enumerated");
 	items[0].from = MTS_TIME_MIN;
 	is_filter(
