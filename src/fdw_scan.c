@@ -109,6 +109,16 @@ mtsIterateForeignScan(ForeignScanState *state)
 	return slot;
 }
 
+/* Check that a scan in order has missed no document of another type. */
+static void
+check_order(ForeignScanState *state)
+{
+	MtsScanNode *node = state->fdw_state;
+
+	if (node->merge || node->first)
+		mts_scan_check_order(node->scan, state->ss.ss_ScanTupleSlot);
+}
+
 /* mtsReScanForeignScan: begin anew; parameters may have changed. */
 void
 mtsReScanForeignScan(ForeignScanState *state)
@@ -117,6 +127,7 @@ mtsReScanForeignScan(ForeignScanState *state)
 
 	if (node->late && mts_late_scan_reset(node->late))
 		return;
+	check_order(state);
 	if (node->agg)
 		mts_agg_reset(node->agg);
 	if (node->merge)
@@ -134,6 +145,7 @@ mtsEndForeignScan(ForeignScanState *state)
 
 	if (!node)
 		return;
+	check_order(state);
 	if (node->late)
 		mts_late_scan_end(node->late);
 	if (node->merge)
@@ -306,12 +318,18 @@ mtsInitializeWorkerForeignScan(ForeignScanState *state, shm_toc *toc,
 	mts_parallel_attach(scan_of(state)->source, coordinate);
 }
 
-/* mtsShutdownForeignScan: add the counters of workers to the leader's. */
+/*
+ * mtsShutdownForeignScan
+ *		Check what has been read, when no more rows or no more for now are
+ *		wanted, and add the counters of workers to the leader's.
+ */
 void
 mtsShutdownForeignScan(ForeignScanState *state)
 {
 	/* the fdw_state of a direct modification is not an MtsScanNode */
-	if (((ForeignScan *) state->ss.ps.plan)->operation == CMD_SELECT &&
-		state->fdw_state)
-		mts_parallel_detach(scan_of(state)->source);
+	if (((ForeignScan *) state->ss.ps.plan)->operation != CMD_SELECT ||
+		!state->fdw_state)
+		return;
+	check_order(state);
+	mts_parallel_detach(scan_of(state)->source);
 }

@@ -61,8 +61,6 @@ struct MtsPartReader
 	MemoryContext memory; /* of the part */
 	const bson_t *filter; /* of the cursor */
 	MtsCursor *cursor;    /* NULL before the part is asked for */
-	MtsCursor *misfits;   /* of a document that cannot be sorted, if there is
-						   * any; NULL once it is known that there is none */
 	Window window;
 };
 
@@ -83,23 +81,6 @@ send_query(MtsPartReader *reader)
 	reader->state = find.limit > 0 ? IN_WINDOW : IN_REST;
 	reader->cursor = mts_source_cursor(reader->source,
 									   reader->part->collection->name, &find);
-}
-
-/*
- * Ask whether a document of the part cannot be sorted.  The answer comes while
- * the server reads the others, which are asked for at once.
- */
-static void
-send_misfits(MtsPartReader *reader)
-{
-	MtsFind find = mts_source_find(reader->source->query);
-
-	find.filter = reader->part->misfits;
-	find.sort = NULL;
-	find.limit = find.first_batch = 1;
-	reader->misfits = mts_source_cursor(reader->source,
-										reader->part->collection->name, &find);
-	(void) mts_cursor_must_wait(reader->misfits);
 }
 
 /*
@@ -318,11 +299,15 @@ open_part(MtsPartReader *reader)
 	{
 		reader->window.limit = first_limit(reader);
 		mts_document_release_with(free_buckets, &reader->window);
-		if (reader->part->misfits)
-			send_misfits(reader);
 		send_query(reader);
-		if (reader->misfits)
+		if (reader->part->misfits)
+		{
+			/* the server reads the part first */
 			(void) mts_cursor_must_wait(reader->cursor);
+			mts_source_ask_misfits(reader->source,
+								   reader->part->collection->name,
+								   reader->part->misfits);
+		}
 	}
 	MemoryContextSwitchTo(old);
 }
@@ -333,9 +318,7 @@ mts_part_reader_close(MtsPartReader *reader)
 {
 	if (reader->cursor)
 		mts_cursor_close(reader->cursor);
-	if (reader->misfits)
-		mts_cursor_close(reader->misfits);
-	reader->cursor = reader->misfits = NULL;
+	reader->cursor = NULL;
 	reader->state = NO_PART;
 	MemoryContextReset(reader->memory);
 }
@@ -394,14 +377,6 @@ mts_part_reader_next(MtsPartReader *reader)
 		case IN_WINDOW:
 		case IN_REST:
 			break;
-	}
-	if (reader->misfits)
-	{
-		bucket = mts_cursor_next(reader->misfits);
-		if (bucket)
-			return count_bucket(reader, bucket);
-		mts_cursor_close(reader->misfits);
-		reader->misfits = NULL;
 	}
 	bucket = next_of_window(reader);
 	if (!bucket)

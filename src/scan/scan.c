@@ -375,6 +375,26 @@ mts_scan_end(MtsScan *scan)
 						scan->spec.quals != NIL);
 }
 
+/*
+ * mts_scan_check_order
+ *		Raise the error of a document that cannot be sorted, if a scan in order
+ *		ends before it would have met it.
+ *
+ * slot is one for rows, which are dropped.
+ */
+void
+mts_scan_check_order(MtsScan *scan, TupleTableSlot *slot)
+{
+	const bson_t *misfit = mts_source_misfit(scan->source);
+
+	if (!misfit)
+		return;
+	if (mts_bucket_open(scan->bucket, scan->source, misfit))
+		while (mts_bucket_next_row(scan->bucket, slot))
+			;
+	elog(ERROR, "a document that cannot be sorted has been read");
+}
+
 /* ---- Reading ------------------------------------------------------------ */
 
 /*

@@ -44,6 +44,7 @@ struct MtsSkipScan
 	int n;
 	Level *levels;
 	bool has_begun;
+	bool has_asked; /* for misfits */
 
 	/* of the values of the last level; or NULL */
 	MtsFirstBuckets *first_buckets;
@@ -131,6 +132,18 @@ find_value(MtsSkipScan *skip, int i)
 	return true;
 }
 
+/* Ask once whether a document of any series cannot be sorted. */
+static void
+ask_misfits(MtsSkipScan *skip)
+{
+	MtsBucketSource *source = skip->source;
+
+	if (!skip->has_asked && source->query->misfits)
+		mts_source_ask_misfits(source, source->table->collection,
+							   source->query->misfits);
+	skip->has_asked = true;
+}
+
 /*
  * Tell whether the values of a level are asked for at once.  MongoDB does not
  * skip through an index below a null.
@@ -160,6 +173,7 @@ find_first_bucket(MtsSkipScan *skip, int i)
 		skip->first_buckets =
 			mts_first_buckets_begin(skip->source, outer_terms(skip, i));
 		MemoryContextSwitchTo(old);
+		ask_misfits(skip);
 	}
 	level->phase = AT_VALUE;
 	return mts_first_buckets_next(skip->first_buckets, level->value,
@@ -181,29 +195,6 @@ advance(MtsSkipScan *skip, int i)
 		return true;
 	return level->phase != AT_LAST_NULL && !level->nulls_first &&
 		   find_null(skip, i, AT_LAST_NULL);
-}
-
-/*
- * Have the source read a document that cannot be sorted, which is an error;
- * false if there is none.
- */
-static bool
-find_misfit(MtsSkipScan *skip)
-{
-	MtsBucketSource *source = skip->source;
-	MtsFind find = mts_source_find(source->query);
-	MtsFirstBucket *first = palloc0(sizeof(MtsFirstBucket));
-
-	find.filter = source->query->misfits;
-	find.sort = NULL;
-	if (!find.filter)
-		return false;
-	first->bucket =
-		(bson_t *) mts_source_first(source, source->table->collection, &find);
-	if (!first->bucket)
-		return false;
-	mts_source_begin_series(source, mts_document_new(), first);
-	return true;
 }
 
 /* Move to the next series; false if none. */
@@ -239,15 +230,17 @@ mts_skip_scan_next(MtsSkipScan *skip)
 	old = MemoryContextSwitchTo(skip->memory);
 	skip->first = NULL;
 	if (is_first)
-		skip->levels[0].phase = AT_START;
-	skip->has_begun = true;
-	found = is_first && find_misfit(skip);
-	if (!found && find_series(skip, is_first ? 0 : skip->n - 1))
 	{
-		found = true;
+		skip->levels[0].phase = AT_START;
+		skip->has_asked = false;
+	}
+	skip->has_begun = true;
+	found = find_series(skip, is_first ? 0 : skip->n - 1);
+	if (is_first)
+		ask_misfits(skip);
+	if (found)
 		mts_source_begin_series(skip->source, outer_terms(skip, skip->n),
 								skip->first);
-	}
 	MemoryContextSwitchTo(old);
 	return found;
 }

@@ -237,6 +237,10 @@ void
 mts_source_stop(MtsBucketSource *source)
 {
 	mts_part_reader_close(source->reader);
+	if (source->misfits)
+		mts_cursor_close(source->misfits);
+	source->misfits = NULL;
+	source->misfit = NULL;
 	source->pushed_back = NULL;
 	source->awaited = NULL;
 	source->query = NULL;
@@ -273,10 +277,15 @@ mts_source_begin_series(MtsBucketSource *source, const bson_t *terms,
 						const MtsFirstBucket *first)
 {
 	const MtsQuery *query = source->query;
+	MtsCursor *misfits = source->misfits; /* of all series */
+	const bson_t *misfit = source->misfit;
 
 	(void) mts_source_list_parts(source, false);
+	source->misfits = NULL;
 	mts_source_reset(source);
 	source->query = query;
+	source->misfits = misfits;
+	source->misfit = misfit;
 	choose_parts(source, terms, first);
 }
 
@@ -321,6 +330,9 @@ begin_next_part(MtsBucketSource *source)
 	const MtsPart *part;
 	MemoryContext old;
 
+	/* the error of the part that has ended names its collection */
+	if (source->nbegun > 0 && mts_source_misfit(source))
+		return false;
 	(void) mts_source_list_parts(source, false);
 	if (!source->is_divided)
 		divide_parts(source);
@@ -420,6 +432,55 @@ mts_source_next_limit(const MtsBucketSource *source, MtsTime *limit)
 	if (source->nbegun < list_length(source->parts))
 		next = list_nth(source->parts, source->nbegun);
 	return mts_part_limit(source->query, next, limit);
+}
+
+/* ---- Documents that cannot be sorted ------------------------------------ */
+
+/*
+ * mts_source_ask_misfits
+ *		Ask whether a document that matches a filter cannot be sorted.
+ *
+ * The answer is awaited before the next part, or when the scan ends: the
+ * server finds it while rows are made of what it has sent before.
+ */
+void
+mts_source_ask_misfits(MtsBucketSource *source, const char *collection,
+					   const bson_t *filter)
+{
+	MtsFind find = mts_source_find(source->query);
+	MemoryContext old =
+		MemoryContextSwitchTo(GetMemoryChunkContext((void *) source->query));
+
+	find.filter = filter;
+	find.sort = NULL;
+	find.group = NULL;
+	find.limit = find.first_batch = 1;
+	source->misfits = mts_source_cursor(source, collection, &find);
+	/* in a transaction, at once: it would see what is written later */
+	if (!mts_cursor_must_wait(source->misfits))
+		(void) mts_source_misfit(source);
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * mts_source_misfit
+ *		Return the document that was asked for, which is an error; NULL if
+ *		there is none.
+ *
+ * It lives until the source stops.
+ */
+const bson_t *
+mts_source_misfit(MtsBucketSource *source)
+{
+	if (!source->misfits || source->misfit)
+		return source->misfit;
+	source->misfit = mts_cursor_next(source->misfits);
+	if (!source->misfit)
+	{
+		mts_cursor_close(source->misfits);
+		source->misfits = NULL;
+	}
+	return source->misfit;
 }
 
 /* ---- Commands ----------------------------------------------------------- */
