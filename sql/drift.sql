@@ -156,6 +156,32 @@ SELECT mongo_ts_command('drift', '{"delete": "hours", "deletes": [{"q": {"_id": 
 CALL put('hours', '[{"_id": 0, "s": "a", "ts": {"$timestamp": {"t": 1714564800, "i": 1}}, "h": {"0": 1}}]');
 SELECT met('hours');
 
+-- The answer is awaited wherever a scan in order ends.
+CREATE FUNCTION newest_values() RETURNS SETOF int LANGUAGE sql AS 'SELECT v FROM hours ORDER BY ts DESC';
+CREATE PROCEDURE drop_drifted() LANGUAGE sql AS
+  $$SELECT mongo_ts_command('drift', '{"delete": "hours", "deletes": [{"q": {"_id": 0}, "limit": 1}]}')$$;
+CALL drop_drifted();
+CALL put('hours', '[{"_id": 0, "s": "a", "ts": "2024-05-03", "h": {"0": 1}}]');
+SELECT try(q) FROM unnest(ARRAY['SELECT v FROM hours ORDER BY ts DESC LIMIT 1', 'SELECT (SELECT v FROM hours ORDER BY ts DESC LIMIT 1)',
+  'SELECT * FROM generate_series(1, 2) i, LATERAL (SELECT v FROM hours WHERE v > i ORDER BY ts DESC LIMIT 1) l',
+  'SELECT newest_values() LIMIT 1', 'SELECT * FROM hours a JOIN (VALUES (timestamptz ''2024-05-01'')) b (ts) USING (ts) ORDER BY ts']) q;
+BEGIN;
+DECLARE c CURSOR FOR SELECT * FROM hours ORDER BY ts DESC;
+FETCH 1 FROM c;
+ROLLBACK;
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT * FROM hours ORDER BY ts DESC;
+FETCH 1 FROM c;
+CLOSE c;
+ROLLBACK;
+-- Once it is known that there is none, a cursor goes on.
+CALL drop_drifted();
+BEGIN;
+DECLARE c CURSOR FOR SELECT s, v FROM hours ORDER BY ts DESC, s;
+FETCH 2 FROM c;
+FETCH 2 FROM c;
+COMMIT;
+
 -- Rolling collections
 CREATE FOREIGN TABLE days (ts timestamptz, s text COLLATE "C", v int OPTIONS (field 'h.{minute}')) SERVER drift OPTIONS (collection 'days_%Y%m%d');
 INSERT INTO days SELECT timestamptz '2024-05-01Z' + i * interval '6 hours', 'a', i FROM generate_series(0, 7) i;
