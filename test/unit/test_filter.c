@@ -197,7 +197,7 @@ test_shape(void)
 	table_open(1, &table);
 	is_filter(
 		&table, &points, NULL,
-		"{timestamp_minute: {$not: {$lt: ISODate(\"2013-10-10T22:59:01Z\")}, $ne: null}, "
+		"{timestamp_minute: {$not: {$lt: ISODate(\"2013-10-10T22:59:01Z\")}}, "
 		"$and: [{timestamp_minute: {$not: {$gte: ISODate(\"2013-10-11T00:00:00Z\")}}}]}",
 		"the filter of an hour in buckets of minutes");
 	points.sorted = &table.layout.bucket_time.path;
