@@ -188,7 +188,9 @@ sub keys_of
 	my $value = $columns[-1][2];
 	my %columns;
 
-	pop @columns unless $layout->{is_flat};
+	# values of points convert to other types
+	@columns = grep { field_of(@{$_}[ 0, 2 ]) !~ m/\[\]|\{/ } @columns[ 0 .. $#columns - 1 ]
+	  unless $layout->{is_flat};
 	# a key of slots is not a field
 	@columns = grep { $value !~ m/\{$_->[0]\}/ } @columns;
 	push @{ $columns{ field_of(@{$_}[ 0, 2 ]) } }, $_ foreach @columns;
