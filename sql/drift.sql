@@ -34,6 +34,7 @@ CREATE FUNCTION met(relation text) RETURNS SETOF text LANGUAGE sql AS $$
     'SELECT count(*), sum(v) FROM @ WHERE ts >= ''2024-05-01''', 'SELECT count(*) FROM @ WHERE ts < ''2024-06-01''',
     'SELECT date_trunc(''day'', ts), sum(v) FROM @ WHERE ts < ''2024-05-02'' GROUP BY 1',
     'SELECT DISTINCT ON (s) * FROM @ ORDER BY s, ts DESC', 'SELECT DISTINCT ON (s) * FROM @ WHERE ts > ''2024-05-01'' ORDER BY s, ts',
+    'SELECT DISTINCT ON (s) * FROM @ WHERE ts > ''2024-06-01'' ORDER BY s, ts',
     'SELECT * FROM @ WHERE s = ''a'' AND ts > ''2024-05-01'' ORDER BY ts DESC LIMIT 1']) q ORDER BY 1$$;
 
 -- Each format of a time, in documents that are rows and in buckets: two good
@@ -172,8 +173,18 @@ ROLLBACK;
 BEGIN;
 DECLARE c SCROLL CURSOR FOR SELECT * FROM hours ORDER BY ts DESC;
 FETCH 1 FROM c;
-CLOSE c;
 ROLLBACK;
+BEGIN;
+DECLARE c CURSOR FOR SELECT * FROM (SELECT * FROM hours ORDER BY ts DESC LIMIT 10) newest ORDER BY ts;
+FETCH 1 FROM c;
+ROLLBACK;
+-- Before rows are written, it is awaited at once.
+CREATE FOREIGN TABLE copied (ts timestamptz, v int) SERVER drift;
+ALTER SERVER drift OPTIONS (ADD transactions 'off');
+SELECT try('INSERT INTO copied SELECT ts, v FROM hours ORDER BY ts DESC LIMIT 5');
+SELECT try('WITH new AS (INSERT INTO copied SELECT ts, v FROM hours ORDER BY ts DESC LIMIT 5 RETURNING *) SELECT * FROM new');
+SELECT count(*) FROM copied;
+ALTER SERVER drift OPTIONS (DROP transactions);
 -- Once it is known that there is none, a cursor goes on.
 CALL drop_drifted();
 BEGIN;

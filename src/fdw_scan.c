@@ -36,6 +36,27 @@ scan_of(const ForeignScanState *state)
 
 /* ---- Rows --------------------------------------------------------------- */
 
+/* Raise the error of a document of another type that a scan in order misses. */
+static void
+check_types(ForeignScanState *state)
+{
+	mts_scan_check_types(scan_of(state), state->ss.ss_ScanTupleSlot);
+}
+
+/*
+ * Tell whether the error must come before the first row: the rows are written,
+ * or can be read again without the scan, which then does not hear of its end.
+ */
+static bool
+must_check_first(const ForeignScanState *state)
+{
+	const EState *estate = state->ss.ps.state;
+
+	return (estate->es_top_eflags & EXEC_FLAG_BACKWARD) ||
+		   estate->es_plannedstmt->commandType != CMD_SELECT ||
+		   estate->es_plannedstmt->hasModifyingCTE;
+}
+
 /* Read the next row; return an empty slot at the end. */
 static TupleTableSlot *
 next_row(ForeignScanState *state)
@@ -51,7 +72,11 @@ next_row(ForeignScanState *state)
 	counters = node->scan->counters;
 	removed = counters->removed;
 	if (node->merge)
+	{
 		(void) mts_merge_next(node->merge, slot);
+		if (node->checks_first)
+			check_types(state);
+	}
 	else if (node->first)
 		(void) mts_first_rows_next(node->first, slot);
 	else if (mts_scan_next(node->scan, slot))
@@ -88,7 +113,10 @@ mtsBeginForeignScan(ForeignScanState *state, int eflags)
 	if (node->scan->spec.order && node->scan->spec.order->nfirst > 0)
 		node->first = mts_first_rows_new(node->scan, state);
 	else if (node->scan->spec.order)
+	{
 		node->merge = mts_merge_new(node->scan, state);
+		node->checks_first = must_check_first(state);
+	}
 	node->scan->is_generic = (eflags & MTS_EXPLAIN_GENERIC) != 0;
 	state->fdw_state = node;
 	if (node->scan->source->in_xact && (eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
@@ -109,16 +137,6 @@ mtsIterateForeignScan(ForeignScanState *state)
 	return slot;
 }
 
-/* Check that a scan in order has missed no document of another type. */
-static void
-check_order(ForeignScanState *state)
-{
-	MtsScanNode *node = state->fdw_state;
-
-	if (node->merge || node->first)
-		mts_scan_check_order(node->scan, state->ss.ss_ScanTupleSlot);
-}
-
 /* mtsReScanForeignScan: begin anew; parameters may have changed. */
 void
 mtsReScanForeignScan(ForeignScanState *state)
@@ -127,7 +145,7 @@ mtsReScanForeignScan(ForeignScanState *state)
 
 	if (node->late && mts_late_scan_reset(node->late))
 		return;
-	check_order(state);
+	check_types(state);
 	if (node->agg)
 		mts_agg_reset(node->agg);
 	if (node->merge)
@@ -145,7 +163,7 @@ mtsEndForeignScan(ForeignScanState *state)
 
 	if (!node)
 		return;
-	check_order(state);
+	check_types(state);
 	if (node->late)
 		mts_late_scan_end(node->late);
 	if (node->merge)
@@ -320,8 +338,9 @@ mtsInitializeWorkerForeignScan(ForeignScanState *state, shm_toc *toc,
 
 /*
  * mtsShutdownForeignScan
- *		Check what has been read, when no more rows or no more for now are
- *		wanted, and add the counters of workers to the leader's.
+ *		Check that no document of another type was missed, when no more rows are
+ *		wanted, perhaps only for now, and add the counters of workers to the
+ *		leader's.
  */
 void
 mtsShutdownForeignScan(ForeignScanState *state)
@@ -330,6 +349,6 @@ mtsShutdownForeignScan(ForeignScanState *state)
 	if (((ForeignScan *) state->ss.ps.plan)->operation != CMD_SELECT ||
 		!state->fdw_state)
 		return;
-	check_order(state);
+	check_types(state);
 	mts_parallel_detach(scan_of(state)->source);
 }

@@ -253,7 +253,8 @@ append_bytes(const char *text, bson_t *list, uint32 *n)
  *		string, then numbers, Booleans, dates, ObjectIds and UUIDs.
  *
  * To MongoDB, other values may be equal to these, but have another text, such
- * as the Decimal128 7.0.  Values that are shown as extended JSON are not appended.
+ * as the Decimal128 7.0.  Values that are shown as extended JSON are not
+ * appended.
  */
 void
 mts_text_append_values(const char *utf8, bson_t *list, uint32 *n)

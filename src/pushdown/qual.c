@@ -391,8 +391,8 @@ evaluate_times(const MtsTable *table, const MtsQual *qual,
 
 /*
  * The filter {field: {op: d}}, with NaN where PostgreSQL has it: above all
- * numbers, so that nothing but NaN is as great.  A filter with $gt or $gte
- * finds NaN, which no $lte or $lt matches (filter.c); $ne excludes it.
+ * numbers, so that >= NaN is = NaN, and < NaN is <> NaN.  A filter with $gt or
+ * $gte finds NaN, since it is sent as {$not: {$lte: d}} (filter.c).
  */
 static MtsFilter *
 evaluate_double(const MtsTable *table, const MtsQual *qual, double d)
@@ -406,10 +406,11 @@ evaluate_double(const MtsTable *table, const MtsQual *qual, double d)
 		return make_filter(MTS_FILTER_FALSE, 0);
 	if (isnan(d) && strategy == BTLessEqualStrategyNumber)
 		return filter;
-	if (isnan(d) && strategy == BTLessStrategyNumber)
-		strategy = ROWCOMPARE_NE;
-	if (isnan(d) && strategy == BTGreaterEqualStrategyNumber)
-		strategy = BTEqualStrategyNumber;
+	if (isnan(d))
+		strategy = strategy == BTLessStrategyNumber ? ROWCOMPARE_NE
+				   : strategy == BTGreaterEqualStrategyNumber
+					   ? BTEqualStrategyNumber
+					   : strategy;
 	if (strategy == BTEqualStrategyNumber && (isnan(d) || d == rint(d)))
 	{
 		mts_text_append_values(mts_number_double_text(d), ops, &n);

@@ -304,8 +304,7 @@ open_part(MtsPartReader *reader)
 		{
 			/* the server reads the part first */
 			(void) mts_cursor_must_wait(reader->cursor);
-			mts_source_ask_misfits(reader->source,
-								   reader->part->collection->name,
+			mts_source_ask_misfits(reader->source, reader->part,
 								   reader->part->misfits);
 		}
 	}

@@ -33,8 +33,9 @@ typedef struct MtsQuery
 	bool is_possible; /* false if no bucket can match */
 	bson_t *filter;
 	bson_t *misfits; /* the filter of documents that match the conditions, but
-					   * cannot be sorted: to read one is an error, which must
-					   * be raised before rows are returned; or NULL */
+					  * have another type in a field that MongoDB sorts by: to
+					  * read one is an error, which is raised before the scan
+					  * ends; or NULL */
 	bson_t *projection;          /* empty for whole documents */
 	bson_t *sort;                /* empty without an order */
 	bson_t *group;               /* the stage that counts; or NULL */

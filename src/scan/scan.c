@@ -376,23 +376,40 @@ mts_scan_end(MtsScan *scan)
 }
 
 /*
- * mts_scan_check_order
- *		Raise the error of a document that cannot be sorted, if a scan in order
- *		ends before it would have met it.
+ * mts_scan_check_types
+ *		Raise the error of a document that MongoDB could not sort, if one was
+ *		found.
  *
- * slot is one for rows, which are dropped.
+ * A bucket of another type that has no points is skipped, as by any scan.  slot
+ * tells the columns of a row; it is not changed.  The scan can go on.
  */
 void
-mts_scan_check_order(MtsScan *scan, TupleTableSlot *slot)
+mts_scan_check_types(MtsScan *scan, TupleTableSlot *slot)
 {
-	const bson_t *misfit = mts_source_misfit(scan->source);
+	MtsBucketSource *source = scan->source;
+	const MtsCollection *collection = source->collection;
+	MtsBucket *bucket = NULL;
+	const bson_t *misfit;
 
-	if (!misfit)
-		return;
-	if (mts_bucket_open(scan->bucket, scan->source, misfit))
-		while (mts_bucket_next_row(scan->bucket, slot))
-			;
-	elog(ERROR, "a document that cannot be sorted has been read");
+	while ((misfit = mts_source_next_misfit(source)) != NULL)
+	{
+		if (!bucket)
+		{
+			bucket = mts_bucket_new(scan->table, scan->spec.needed, NULL,
+									palloc0(sizeof(MtsCounters)),
+									scan->econtext->ecxt_per_tuple_memory);
+			slot = MakeSingleTupleTableSlot(slot->tts_tupleDescriptor,
+											&TTSOpsVirtual);
+		}
+		if (mts_bucket_open(bucket, source, misfit) &&
+			mts_bucket_next_row(bucket, slot))
+			ereport(ERROR,
+					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					 errmsg("a document of MongoDB collection \"%s.%s\" has "
+							"changed while it was read",
+							scan->table->database, source->collection->name)));
+	}
+	source->collection = collection;
 }
 
 /* ---- Reading ------------------------------------------------------------ */

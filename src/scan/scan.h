@@ -54,7 +54,7 @@ extern void mts_scan_prepare(MtsScan *scan);
 extern void mts_scan_reset(MtsScan *scan);
 extern void mts_scan_restart(MtsScan *scan);
 extern void mts_scan_end(MtsScan *scan);
-extern void mts_scan_check_order(MtsScan *scan, TupleTableSlot *slot);
+extern void mts_scan_check_types(MtsScan *scan, TupleTableSlot *slot);
 extern MtsBucket *mts_scan_next_bucket(MtsScan *scan);
 extern bool mts_scan_next(MtsScan *scan, TupleTableSlot *slot);
 

@@ -138,10 +138,13 @@ ask_misfits(MtsSkipScan *skip)
 {
 	MtsBucketSource *source = skip->source;
 
-	if (!skip->has_asked && source->query->misfits)
-		mts_source_ask_misfits(source, source->table->collection,
-							   source->query->misfits);
+	if (skip->has_asked)
+		return;
 	skip->has_asked = true;
+	(void) mts_source_list_parts(source, false);
+	if (source->query->misfits && source->parts != NIL)
+		mts_source_ask_misfits(source, linitial(source->parts),
+							   source->query->misfits);
 }
 
 /*

@@ -35,6 +35,14 @@
 /* The first batch of buckets whose size the layout does not tell */
 #define BUCKETS_OF_ANY_SIZE 200
 
+/* A query for documents that cannot be sorted */
+typedef struct Misfits
+{
+	MtsCursor *cursor;
+	const MtsCollection *collection;
+	const bson_t *ahead; /* the next one, read before; or NULL */
+} Misfits;
+
 /*
  * mts_source_new
  *		Prepare to read buckets of a table; nothing is sent yet.
@@ -226,6 +234,14 @@ mts_source_read_names(const MtsBucketSource *source)
 	return mts_part_names(read);
 }
 
+/* Close the first query for documents that cannot be sorted. */
+static void
+forget_misfits(MtsBucketSource *source)
+{
+	mts_cursor_close(((Misfits *) linitial(source->misfits))->cursor);
+	source->misfits = list_delete_first(source->misfits);
+}
+
 /*
  * mts_source_stop
  *		Stop reading.
@@ -237,10 +253,8 @@ void
 mts_source_stop(MtsBucketSource *source)
 {
 	mts_part_reader_close(source->reader);
-	if (source->misfits)
-		mts_cursor_close(source->misfits);
-	source->misfits = NULL;
-	source->misfit = NULL;
+	while (source->misfits != NIL)
+		forget_misfits(source);
 	source->pushed_back = NULL;
 	source->awaited = NULL;
 	source->query = NULL;
@@ -277,15 +291,13 @@ mts_source_begin_series(MtsBucketSource *source, const bson_t *terms,
 						const MtsFirstBucket *first)
 {
 	const MtsQuery *query = source->query;
-	MtsCursor *misfits = source->misfits; /* of all series */
-	const bson_t *misfit = source->misfit;
+	List *misfits = source->misfits; /* of all series */
 
 	(void) mts_source_list_parts(source, false);
-	source->misfits = NULL;
+	source->misfits = NIL;
 	mts_source_reset(source);
 	source->query = query;
 	source->misfits = misfits;
-	source->misfit = misfit;
 	choose_parts(source, terms, first);
 }
 
@@ -330,9 +342,6 @@ begin_next_part(MtsBucketSource *source)
 	const MtsPart *part;
 	MemoryContext old;
 
-	/* the error of the part that has ended names its collection */
-	if (source->nbegun > 0 && mts_source_misfit(source))
-		return false;
 	(void) mts_source_list_parts(source, false);
 	if (!source->is_divided)
 		divide_parts(source);
@@ -438,49 +447,57 @@ mts_source_next_limit(const MtsBucketSource *source, MtsTime *limit)
 
 /*
  * mts_source_ask_misfits
- *		Ask whether a document that matches a filter cannot be sorted.
+ *		Ask for the documents of a part that match a filter, but cannot be
+ *		sorted.
  *
- * The answer is awaited before the next part, or when the scan ends: the
- * server finds it while rows are made of what it has sent before.
+ * The answer is read when the scan ends: the server looks for them while rows
+ * are made of what it has sent before.
  */
 void
-mts_source_ask_misfits(MtsBucketSource *source, const char *collection,
+mts_source_ask_misfits(MtsBucketSource *source, const MtsPart *part,
 					   const bson_t *filter)
 {
 	MtsFind find = mts_source_find(source->query);
 	MemoryContext old =
 		MemoryContextSwitchTo(GetMemoryChunkContext((void *) source->query));
+	Misfits *misfits = palloc0(sizeof(Misfits));
 
 	find.filter = filter;
 	find.sort = NULL;
-	find.group = NULL;
-	find.limit = find.first_batch = 1;
-	source->misfits = mts_source_cursor(source, collection, &find);
-	/* in a transaction, at once: it would see what is written later */
-	if (!mts_cursor_must_wait(source->misfits))
-		(void) mts_source_misfit(source);
+	find.first_batch = 1;
+	misfits->collection = part->collection;
+	misfits->cursor = mts_source_cursor(source, part->collection->name, &find);
+	/* a transaction would show what it writes later */
+	if (!mts_cursor_must_wait(misfits->cursor))
+		misfits->ahead = mts_cursor_next(misfits->cursor);
+	source->misfits = lappend(source->misfits, misfits);
 	MemoryContextSwitchTo(old);
 }
 
 /*
- * mts_source_misfit
- *		Return the document that was asked for, which is an error; NULL if
- *		there is none.
+ * mts_source_next_misfit
+ *		Read the next document that was asked for, and set source->collection
+ *		to its collection; NULL if there is none.
  *
- * It lives until the source stops.
+ * It lives until the next call.
  */
 const bson_t *
-mts_source_misfit(MtsBucketSource *source)
+mts_source_next_misfit(MtsBucketSource *source)
 {
-	if (!source->misfits || source->misfit)
-		return source->misfit;
-	source->misfit = mts_cursor_next(source->misfits);
-	if (!source->misfit)
+	while (source->misfits != NIL)
 	{
-		mts_cursor_close(source->misfits);
-		source->misfits = NULL;
+		Misfits *misfits = linitial(source->misfits);
+		const bson_t *result = misfits->ahead;
+
+		misfits->ahead = NULL;
+		if (!result)
+			result = mts_cursor_next(misfits->cursor);
+		source->collection = misfits->collection;
+		if (result)
+			return result;
+		forget_misfits(source);
 	}
-	return source->misfit;
+	return NULL;
 }
 
 /* ---- Commands ----------------------------------------------------------- */

@@ -75,9 +75,9 @@ typedef struct MtsBucketSource
 	bool is_unsorted;                /* the last bucket came before the sorted
 									  * ones */
 	const bson_t *pushed_back; /* the next bucket, read before; or NULL */
-	MtsCursor *misfits;   /* asked for a document that cannot be sorted, and
-						   * not answered yet; or NULL */
-	const bson_t *misfit; /* that document; or NULL */
+	List
+		*misfits; /* queries for documents that cannot be sorted, whose answers
+					* have not been read */
 
 	bool is_async;      /* its reader can do other work while it waits */
 	MtsCursor *awaited; /* it must wait for this, so it has returned no
@@ -116,9 +116,8 @@ extern void mts_source_begin_sample(MtsBucketSource *source, int64 size,
 									bool draws_first);
 extern const bson_t *mts_source_next(MtsBucketSource *source);
 extern void mts_source_ask_misfits(MtsBucketSource *source,
-								   const char *collection,
-								   const bson_t *filter);
-extern const bson_t *mts_source_misfit(MtsBucketSource *source);
+								   const MtsPart *part, const bson_t *filter);
+extern const bson_t *mts_source_next_misfit(MtsBucketSource *source);
 extern void mts_source_push_back(MtsBucketSource *source,
 								 const bson_t *bucket);
 extern bool mts_source_next_time(const MtsBucketSource *source, MtsTime *t);

@@ -152,12 +152,13 @@ mts_type_key_name(MtsKeyType type)
 
 /*
  * mts_type_key_bson
- *		Return the BSON type of a key that is sorted; double stands for all
- *		numbers.
+ *		Return the BSON type of a key that is sorted; double, the least type of
+ *		a number, stands for all of them.
  */
 bson_type_t
 mts_type_key_bson(MtsKeyType type)
 {
+	Assert(key_types[type].name);
 	return (bson_type_t) pg_rightmost_one_pos32(key_types[type].types);
 }
 

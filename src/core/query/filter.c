@@ -317,7 +317,7 @@ opposites_of(const char *op)
 	return none;
 }
 
-/* Append {$gte: value}, which all values of a type satisfy except NaN. */
+/* Append {$gte: value}: all values of a type but NaN satisfy it, no others. */
 static void
 append_least(bson_type_t type, bson_t *ops)
 {
@@ -391,11 +391,10 @@ append_other_types(const char *field, bson_type_t type, bool has_null,
 
 /*
  * mts_filter_add_other_types
- *		Append the term of the documents whose field has another type; of
- *		numbers and of binary values, only doubles and UUIDs are types.
+ *		Append the term of the documents whose field has another type: double
+ *		stands for all numbers, and binary for UUIDs.
  *
- * Null, and no field, is such a type if has_null.  MongoDB compares all
- * numbers, so none of them is of another type than a double.
+ * With has_null, also of those with null, or without the field.
  */
 void
 mts_filter_add_other_types(bson_t *terms, const char *field, bson_type_t type,
@@ -474,9 +473,9 @@ append_any_type(const char *field, const bson_t *ops, Wanted wanted,
  * Append the terms of the documents whose field compares so and is not null,
  * or has a value of another type.
  *
- * An equality is sent as it is: its list has the values of other types already.
- * So is a range of the field that documents are sorted by; another query finds
- * the other types.
+ * An equality is sent as it is: its list has the values of other types.  So is
+ * a range of the field that documents are sorted by; another query finds the
+ * other types.
  */
 static void
 append_comparison(const MtsFilter *cond, bson_t *terms)
