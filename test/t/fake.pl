@@ -50,7 +50,7 @@ my %scripts = (
 		my ($request, $healthy) = @_;
 
 		return fake_reply($request,
-			$request->{fields}{limit} ? $healthy->() : fake_find($request, 1));
+			fake_asks_other_types($request) ? $healthy->() : fake_find($request, 1));
 	},
 	'getMore patient' => sub {
 		my ($request, undef, $before) = @_;

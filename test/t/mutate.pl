@@ -185,6 +185,7 @@ my $fake = fake_start("$directory/fake", [], scripts => {
 		# again
 		@found = reverse @found if ($request->{fields}{sort} // '') =~ /\xff{4}/;
 		@found = grep { substr($_->[1], 4, 9) eq $id } @found if $id;
+		@found = grep { $_->[1] !~ /\x09ts\0/ } @found if fake_asks_other_types($request);
 		return fake_reply($request, fake_find($request, 0, @found));
 	} });
 my $node = new_node('mutate', uri => undef);

@@ -19,7 +19,7 @@ use MongoTS::Wire;
 use POSIX ();
 use Socket qw(IPPROTO_TCP TCP_NODELAY);
 
-our @EXPORT = (qw(fake_start fake_uri fake_commands fake_reply fake_find
+our @EXPORT = (qw(fake_start fake_uri fake_commands fake_reply fake_find fake_asks_other_types
   fake_error fake_overload fake_indexes fake_request fake_cursor), @MongoTS::Wire::EXPORT);
 
 use constant {
@@ -79,6 +79,16 @@ sub fake_find
 			($request->{name} eq 'getMore' ? 'nextBatch' : 'firstBatch') =>
 			  bson_array(@documents)),
 		ok => bson_double(1));
+}
+
+# Tell whether a find asks for documents whose time is no date: {$not: {$gte:
+# the first date}}.
+sub fake_asks_other_types
+{
+	my ($request) = @_;
+
+	return $request->{name} eq 'find'
+	  && ($request->{fields}{filter} // '') =~ /\x09\$gte\0\0{7}\x80/;
 }
 
 # Make the reply to listIndexes: an index on the field ts, as MongoDB 9.0
@@ -209,9 +219,7 @@ sub answer
 	my $name = $request->{name};
 
 	return hello($fake) if $name =~ /^(?:hello|ismaster)$/i;
-	# one that cannot be sorted
-	return fake_find($request, 0)
-	  if $name eq 'find' && ($request->{fields}{limit} // 0) == 1;
+	return fake_find($request, 0) if fake_asks_other_types($request);
 	if ($name eq 'find' || $name eq 'aggregate')
 	{
 		my $cursor = new_cursor();
