@@ -36,7 +36,7 @@ scan_of(const ForeignScanState *state)
 
 /* ---- Rows --------------------------------------------------------------- */
 
-/* Raise the error of a document of another type that a scan in order misses. */
+/* Raise the error of a document of another type, which MongoDB cannot sort. */
 static void
 check_types(ForeignScanState *state)
 {
@@ -338,9 +338,9 @@ mtsInitializeWorkerForeignScan(ForeignScanState *state, shm_toc *toc,
 
 /*
  * mtsShutdownForeignScan
- *		Check that no document of another type was missed, when no more rows are
- *		wanted, perhaps only for now, and add the counters of workers to the
- *		leader's.
+ *		Check that no document of another type was missed, when no more rows
+ *		are wanted, perhaps only for now, and add the counters of workers to
+ *		the leader's.
  */
 void
 mtsShutdownForeignScan(ForeignScanState *state)

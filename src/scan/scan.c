@@ -380,8 +380,8 @@ mts_scan_end(MtsScan *scan)
  *		Raise the error of a document that MongoDB could not sort, if one was
  *		found.
  *
- * A bucket of another type that has no points is skipped, as by any scan.  slot
- * tells the columns of a row; it is not changed.  The scan can go on.
+ * A bucket of another type that has no points is skipped, as by any scan.
+ * slot tells the columns of a row; it is not changed.  The scan can go on.
  */
 void
 mts_scan_check_types(MtsScan *scan, TupleTableSlot *slot)

@@ -38,8 +38,8 @@ typedef struct MtsFilter
 	bson_value_t low;      /* The column is compared with a value from low */
 	bson_value_t high;     /* to high; if these differ, between them. */
 	MtsRanges ranges;      /* of TIME_FIELD and TIME */
-	const MtsPath *sorted; /* the field that MongoDB sorts by, of which only
-							* the declared type is wanted; or NULL */
+	const MtsPath *sorted; /* the field that MongoDB sorts by, which must have
+							* the declared type; or NULL */
 } MtsFilter;
 
 extern bool mts_filter_build(const MtsLayout *layout, const MtsFilter *cond,
