@@ -114,6 +114,8 @@ SELECT found('numbers', '"7"', 'state = 7', 'state = ANY (''{6,7}'')', 'state = 
 SELECT found('doubles', '"7"', 'state = 7', 'state IN (7, 8)', 'state = 8');
 SELECT found('doubles', '"NaN"', 'state = ''NaN''', 'state >= ''NaN''', 'state > ''NaN''');
 SELECT found('booleans', '"true"', 'state', 'state = true', 'NOT state');
+SELECT found('booleans', '1', 'state', 'state <> false', 'state IS TRUE', 'NOT state', 'state IN (true, false)');
+SELECT found('booleans', '"0"', 'NOT state', 'state');
 SELECT found('uuids', '"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"', 'state = ''a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11''', 'state = ''a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a12''');
 SELECT found('oids', '"5e0be1000000000000000000"', 'state = ''5e0be1000000000000000000''', 'state = ''x''');
 SELECT found('oids', '"x"', 'state = ''x''');

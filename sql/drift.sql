@@ -185,6 +185,13 @@ SELECT try('INSERT INTO copied SELECT ts, v FROM hours ORDER BY ts DESC LIMIT 5'
 SELECT try('WITH new AS (INSERT INTO copied SELECT ts, v FROM hours ORDER BY ts DESC LIMIT 5 RETURNING *) SELECT * FROM new');
 SELECT count(*) FROM copied;
 ALTER SERVER drift OPTIONS (DROP transactions);
+-- What is skipped is warned of, once.
+ALTER FOREIGN TABLE hours OPTIONS (ADD on_invalid 'skip');
+SELECT * FROM hours ORDER BY ts DESC, s LIMIT 1;
+SELECT max(ts) FROM hours;
+SELECT min(ts) FROM hours;
+SELECT DISTINCT ON (s) s, v FROM hours WHERE s < 'c' ORDER BY s, ts DESC;
+ALTER FOREIGN TABLE hours OPTIONS (DROP on_invalid);
 -- Once it is known that there is none, a cursor goes on.
 CALL drop_drifted();
 BEGIN;

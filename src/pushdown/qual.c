@@ -637,6 +637,10 @@ evaluate_equality(const MtsTable *table, const MtsQual *qual, Datum *values,
 		if (as_text && (*text == '{' || *text == '['))
 			return make_filter(MTS_FILTER_TRUE, 0);
 		mts_text_append_values(text, list, &listed);
+		/* a condition such as ok <> false is an equality, too */
+		if (qual->right_type == BOOLOID)
+			mts_text_append_values(DatumGetBool(values[i]) ? "1" : "0", list,
+								   &listed);
 		check_list(table, qual, list);
 	}
 	return make_equality(table, qual->column, list);

@@ -218,8 +218,7 @@ append_misfits(const MtsQuery *query, int key, bson_t *any)
 
 /*
  * Make the filter of the documents that match the condition, and have another
- * type in a field that MongoDB sorts by; NULL if there is no such field, or if
- * they are skipped.
+ * type in a field that MongoDB sorts by; NULL if there is no such field.
  *
  * They are before or after all others in MongoDB's order, where a scan that
  * ends early would not find them.
@@ -231,8 +230,7 @@ make_misfits(const MtsQuery *query, const bson_t *filter)
 	bson_t *any = mts_document_new();
 	bson_t *terms = mts_document_new();
 
-	if (!order || order->extreme ||
-		query->table->on_invalid != MTS_INVALID_ERROR)
+	if (!order || order->extreme)
 		return NULL;
 	for (int i = 0; i < order->nsorted; i++)
 		append_misfits(query, i, any);
@@ -285,7 +283,8 @@ build_filters(MtsQuery *query, MtsFilter *condition)
 	query->filter = mts_document_new();
 	query->is_possible = build_filter(query, condition, filter);
 	query->misfits = make_misfits(query, filter);
-	if (query->misfits)
+	/* what is skipped may come first or last */
+	if (query->misfits && query->table->on_invalid == MTS_INVALID_ERROR)
 		leave_out_misfits(query, condition);
 	(void) build_filter(query, condition, query->filter);
 }

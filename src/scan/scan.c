@@ -377,8 +377,8 @@ mts_scan_end(MtsScan *scan)
 
 /*
  * mts_scan_check_types
- *		Raise the error of a document that MongoDB could not sort, if one was
- *		found.
+ *		Raise the error of a document that MongoDB could not sort, or warn that
+ *		it is skipped, if one was found and has not been warned of.
  *
  * A bucket of another type that has no points is skipped, as by any scan.
  * slot tells the columns of a row; it is not changed.  The scan can go on.
@@ -391,7 +391,8 @@ mts_scan_check_types(MtsScan *scan, TupleTableSlot *slot)
 	MtsBucket *bucket = NULL;
 	const bson_t *misfit;
 
-	while ((misfit = mts_source_next_misfit(source)) != NULL)
+	while (!scan->bucket->has_warned &&
+		   (misfit = mts_source_next_misfit(source)) != NULL)
 	{
 		if (!bucket)
 		{
@@ -402,12 +403,14 @@ mts_scan_check_types(MtsScan *scan, TupleTableSlot *slot)
 											&TTSOpsVirtual);
 		}
 		if (mts_bucket_open(bucket, source, misfit) &&
-			mts_bucket_next_row(bucket, slot))
+			mts_bucket_next_row(bucket, slot) &&
+			scan->table->on_invalid == MTS_INVALID_ERROR)
 			ereport(ERROR,
 					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 					 errmsg("a document of MongoDB collection \"%s.%s\" has "
 							"changed while it was read",
 							scan->table->database, source->collection->name)));
+		scan->bucket->has_warned = bucket->has_warned;
 	}
 	source->collection = collection;
 }

@@ -106,7 +106,7 @@ decode_field(MtsUnfold *unfold, const MtsField *field, MtsTime *t)
 			locate_field(unfold, field);
 			return mts_error_set(
 				&unfold->invalid.error,
-				"Check the time column's field and option \"bucket_time_field\". Field names are case-sensitive.",
+				"Check the time column's field and option \"bucket_time_field\": names are case-sensitive. Exclude other documents by option \"filter\", such as {\"ts\": {\"$ne\": null}}.",
 				"The bucket has no time in field \"%.100s\".",
 				unfold->invalid.where);
 		default:

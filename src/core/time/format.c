@@ -379,7 +379,7 @@ wrong_type(MtsError *error, const char *declaration, const MtsElement *element)
 {
 	return mts_error_set(
 		error,
-		"Option \"format\" says how a time is stored, such as \"date\", \"epoch\" or \"epoch_ms\".",
+		"If all documents store it so, set option \"format\" to that format, otherwise to all of them, such as \"date or iso8601\".",
 		"%s, but stored as %s.", declaration,
 		mts_element_type_name(element->type));
 }
@@ -625,7 +625,9 @@ parse_of_day(const MtsFormat *format, const MtsClock *clock, const char *time,
 	if (len > sizeof(text) - date_len)
 		return parse_text(format, NULL, time, len, t, error);
 	memcpy(text + date_len, time, len);
-	return parse_text(&dated, clock, text, date_len + len, t, error);
+	return parse_text(&dated, clock, text, date_len + len, t, error) ||
+		   /* the error shows the time alone */
+		   parse_text(format, NULL, time, len, t, error);
 }
 
 /* Decode a time of the day of the base time. */
