@@ -259,7 +259,7 @@ test_decode(void)
 		 "2013-03-01 00:00:00.000000"},
 		{"time:HH24:MI", "{\"v\": \"05:07\"}", "2013-10-10 05:07:00.000000"},
 		{"time:HH24:MI", "{\"v\": \"24:00\"}",
-		 "The text \"2013-10-10 24:00\" does not match pattern \"YYYY-MM-DD HH24:MI\"."},
+		 "The text \"24:00\" does not match pattern \"HH24:MI\"."},
 		{"date or epoch or text:YYYY-MM-DD", "{\"v\": 1381446397}",
 		 "2013-10-10 23:06:37.000000"},
 		{"date or epoch or text:YYYY-MM-DD", "{\"v\": \"2013-10-10\"}",

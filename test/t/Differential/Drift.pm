@@ -236,13 +236,15 @@ sub set
 sub other_value
 {
 	my ($field, $share) = @_;
-	my ($value, @types) = @{ pick(@others) };
+	# an element's own type is not looked at
+	my $is_element = $field =~ m/\[\]/;
+	my ($value, @types) = @{ pick($is_element ? grep { $_->[0] =~ m/^true|Key|^\[/ } @others : @others) };
 	my $list = join ', ', map { "\"$_\"" } @types, 'missing', 'null';
 
 	return '{"$literal": {"' . ($share ? '$minKey' : '$maxKey') . '": 1}}'
 	  if ($share // 0.5) =~ m/^[01]$/ && chance(0.4);
 	return '{"$literal": {"x": 1}}' if chance(0.1);
-	return "{\"\$literal\": $value}" if $field =~ m/\[\]/;
+	return "{\"\$literal\": $value}" if $is_element;
 	return "{\"\$cond\": [{\"\$in\": [{\"\$type\": \"\$$field\"}, [$list]]}, "
 	  . "{\"\$literal\": {\"x\": 1}}, {\"\$literal\": $value}]}";
 }
