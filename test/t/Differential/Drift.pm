@@ -327,16 +327,22 @@ sub other_point
 	my ($layout, $target) = @_;
 	my ($path, $values, $unused) = @$target;
 	my $series = pick(@{ $layout->{series} });
-	my $meta = ref $series->{meta} ? { %{ $series->{meta} } } : $series->{meta};
 	my $t = pick(@{ $layout->{edges} });
 	my %document = (ts => json_date($t));
 	my %unused = map { split m/ = / } @$unused;
 	my %sql = (%{ $series->{sql} // {} });
 	my (undef, @columns) = @{ $layout->{columns} };
 
-	$meta = {} if !ref $meta && $path =~ m/^meta\./;
-	$document{ $layout->{meta} } = $meta if defined $meta;
-	put(\%document, pick(@$values), split(m/\./, $path));
+	$document{ $layout->{meta} } = $series->{meta} if defined $series->{meta};
+	my @outer = split m/\./, $path;
+	my $last = pop @outer;
+	my $inner = \%document;
+	foreach (@outer)
+	{
+		$inner->{$_} = ref $inner->{$_} eq 'HASH' ? { %{ $inner->{$_} } } : {};
+		$inner = $inner->{$_};
+	}
+	$inner->{$last} = pick(@$values);
 	return (\%document, join ', ', sql_timestamptz($t),
 		map { $unused{ $_->[0] } // $sql{ $_->[5] } // 'NULL' } @columns);
 }
