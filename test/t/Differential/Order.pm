@@ -63,6 +63,12 @@ sub order_of
 	my $direction = chance(0.4) ? pick('', ' DESC') : undef;
 
 	@order = ($time) unless @order;
+	# the extremes of buckets tell no order of nulls before values
+	if ($tested && chance(0.6))
+	{
+		@order = ($value);
+		$direction = pick('', ' DESC NULLS LAST');
+	}
 	$q->{by_value} = $order[0] == $value;
 	return map { [ $_, sort_key($_, $direction) ] } @order;
 }
