@@ -4,7 +4,9 @@
 # Every documented layout, and some more, is filled with random points.  In the
 # environment, SEED repeats a run, QUERIES is the least number of queries, and
 # LAYOUT is a pattern of layouts, KIND one of how kinds of queries begin, and
-# INDEXES one of how the ways to index them do (see Indexes.pm).  With LABELS, groups are by names of times, such as hours of the day.
+# INDEXES one of how the ways to index them do (see Indexes.pm), and DRIFT one of
+# the fields whose type changes (see Drift.pm).  With LABELS, groups are by names
+# of times, such as hours of the day.
 # FUNCTIONS is the share of conditions on functions of the time (0.1).
 # MONGO_TS_LIBRARY is the absolute path of another build of the extension's
 # library (see test/faults).
