@@ -14,6 +14,7 @@
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
+#include "utils/timestamp.h"
 #include "utils/uuid.h"
 
 #include "convert/number.h"

@@ -49,8 +49,9 @@ my $functions = <<'END';
 		n int;
 	BEGIN
 		FOR i IN 1 .. cardinality(collections) LOOP
-			n := mongo_ts_command('mongo',
-				format('{"count": "%s"}', collections[i])::json)->>'n';
+			-- FerretDB estimates the number of all
+			n := mongo_ts_command('mongo', format('{"count": "%s", "query": {"_id": {"$exists": true}}}',
+				collections[i])::json)->>'n';
 			CONTINUE WHEN n = 0;
 			ids := mongo_ts_command('mongo', format('{"find": "%s",
 				"sort": {"%s": 1}, "skip": %s, "limit": 1, "projection": {"_id": 1}}',
