@@ -27,7 +27,7 @@ DECLARE
   line text;
 BEGIN
   FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-    IF line ~ 'Roll-up: ' THEN
+    IF line ~ 'Roll-up: ' AND line !~ ', not used: ' THEN
       used = concat_ws(' and ', used, substring(line FROM 'Roll-up: (\w+)'));
     END IF;
   END LOOP;

@@ -17,12 +17,12 @@
 #include "utils/ruleutils.h"
 #include "utils/timestamp.h"
 
-#include "agg/agg_rollup.h"
 #include "compat.h"
 #include "core/query/winning_plan.h"
 #include "core/update/preaggregate.h"
 #include "driver/attempt.h"
 #include "driver/document.h"
+#include "explain_rollup.h"
 #include "fdw_scan.h"
 #include "pushdown/sort_order.h"
 #include "scan/fdw_private.h"
@@ -246,9 +246,9 @@ explain_filter(const MtsScan *scan, const char *label, const char *collection,
 	ExplainPropertyText(label, find_text(scan->table, collection, &find), es);
 }
 
-/* Show the query with this label, or why there is none. */
-static void
-explain_query(const MtsScan *scan, const char *label, ExplainState *es)
+/* mts_explain_query: show the query with this label, or why there is none. */
+void
+mts_explain_query(const MtsScan *scan, const char *label, ExplainState *es)
 {
 	const MtsQuery *query = scan->query;
 	const char *collection = NULL;
@@ -431,7 +431,7 @@ mts_explain_scan(MtsScan *scan, ExplainState *es)
 							psprintf("%s.%s", table->database,
 									 table->collection),
 							es);
-	explain_query(scan, "MongoDB Query", es);
+	mts_explain_query(scan, "MongoDB Query", es);
 	if (es->verbose)
 	{
 		explain_server_plan(scan, es);
@@ -498,7 +498,8 @@ explain_native(const MtsTable *table, ExplainState *es)
 
 /*
  * Change an expression so that ruleutils can deparse it without its plan: its
- * table gets number 1, and parameters become external ones.
+ * table gets number 1, parameters become external ones, and partial aggregates
+ * complete ones.
  */
 static bool
 detach_from_plan(Node *node, void *context)
@@ -511,18 +512,22 @@ detach_from_plan(Node *node, void *context)
 		((Var *) node)->varnosyn = 0;
 		((Var *) node)->varattnosyn = 0;
 	}
+	if (IsA(node, Aggref))
+		((Aggref *) node)->aggsplit = AGGSPLIT_SIMPLE;
 	if (IsA(node, Param))
 		((Param *) node)->paramkind = PARAM_EXTERN;
 	return expression_tree_walker(node, detach_from_plan, context);
 }
 
-static char *
-clauses_text(const MtsTable *table, List *clauses, bool is_verbose)
+/* mts_explain_expression: write an expression of a table's columns. */
+char *
+mts_explain_expression(const MtsTable *table, const Node *expr,
+					   bool is_verbose)
 {
-	Node *all = (Node *) make_ands_explicit(copyObject(clauses));
+	Node *detached = copyObjectImpl(expr);
 
-	(void) detach_from_plan(all, NULL);
-	return deparse_expression(all,
+	(void) detach_from_plan(detached, NULL);
+	return deparse_expression(detached,
 							  deparse_context_for(get_rel_name(table->relid),
 												  table->relid),
 							  is_verbose, false);
@@ -562,54 +567,15 @@ explain_aggregate(const ForeignScanState *node, const MtsScan *scan,
 						es);
 	if (clauses == NIL)
 		return;
-	ExplainPropertyText("Filter", clauses_text(table, clauses, es->verbose),
+	ExplainPropertyText("Filter",
+						mts_explain_expression(table,
+											   (Node *) make_ands_explicit(
+												   clauses),
+											   es->verbose),
 						es);
 	if (es->analyze)
 		ExplainPropertyInteger("Rows Removed by Filter", NULL,
 							   scan->counters->removed, es);
-}
-
-/* Show up to when a roll-up answers, and its query. */
-static void
-explain_rollup(const MtsRollupScan *rollup, ExplainState *es)
-{
-	const char *name = get_rel_name(rollup->rollup->table->relid);
-	StringInfoData text;
-
-	initStringInfo(&text);
-	appendStringInfoString(&text, name);
-	if (rollup->state.problem)
-		appendStringInfo(&text, ", not used: %s", rollup->state.problem);
-	else if (rollup->has_state && rollup->state.until == MTS_TIME_MIN)
-		appendStringInfoString(&text, ", not refreshed yet");
-	else if (rollup->has_state)
-		appendStringInfo(&text, " until %s",
-						 timestamptz_to_str(rollup->state.until));
-	if (rollup->state.stale.n > 0)
-		appendStringInfo(&text, ", stale ranges: %d", rollup->state.stale.n);
-	ExplainOpenGroup("Roll-up", NULL, true, es);
-	ExplainPropertyText("Roll-up", text.data, es);
-	if (rollup->has_state && !rollup->state.problem)
-		explain_query(rollup->scan, "Roll-up Query", es);
-	if (es->analyze)
-		ExplainPropertyInteger("Roll-up Rows", NULL,
-							   rollup->scan->counters->points, es);
-	ExplainCloseGroup("Roll-up", NULL, true, es);
-}
-
-/* Show the roll-ups that are read before the points, if there are any. */
-static void
-explain_rollups(MtsAgg *agg, bool is_known, ExplainState *es)
-{
-	List *rollups = mts_agg_rollups(agg, is_known);
-	ListCell *lc;
-
-	if (rollups == NIL)
-		return;
-	ExplainOpenGroup("Roll-ups", "Roll-ups", false, es);
-	foreach (lc, rollups)
-		explain_rollup(lfirst(lc), es);
-	ExplainCloseGroup("Roll-ups", "Roll-ups", false, es);
 }
 
 /* Show how many buckets or parts were aggregated in each way. */
@@ -656,10 +622,8 @@ mtsExplainForeignScan(ForeignScanState *node, ExplainState *es)
 	bool is_known = mts_explain_is_known(node, scan);
 
 	if (agg)
-	{
 		explain_aggregate(node, scan, es);
-		explain_rollups(agg, is_known, es);
-	}
+	mts_explain_rollup_show(node, es);
 	explain_series(scan, es);
 	explain_extremes(scan, es);
 	explain_native(scan->table, es);

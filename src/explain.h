@@ -14,6 +14,10 @@
 extern char *mts_explain_collection(const char *name);
 extern bool mts_explain_is_known(const ForeignScanState *node, MtsScan *scan);
 extern const char *mts_explain_first_collection(const MtsScan *scan);
+extern char *mts_explain_expression(const MtsTable *table, const Node *expr,
+									bool is_verbose);
+extern void mts_explain_query(const MtsScan *scan, const char *label,
+							  ExplainState *es);
 extern void mts_explain_scan(MtsScan *scan, ExplainState *es);
 
 extern void mtsExplainForeignScan(ForeignScanState *node, ExplainState *es);

@@ -69,11 +69,13 @@ key_of(const MtsTable *points, const MtsRollup *rollup, int column)
 }
 
 /*
- * Tell whether an expression depends on the keys of a roll-up alone.  Points
- * of keys that are equal but differ, such as 1.0 and 1.00, are in one row.
+ * Say why an expression cannot be computed from the keys of a roll-up, by the
+ * text for a key that it lacks; NULL if it can be.  Points of keys that are
+ * equal but differ, such as 1.0 and 1.00, are in one row.
  */
-static bool
-is_of_keys(const MtsTable *points, const MtsRollup *rollup, Node *expr)
+static const char *
+problem_of_keys(const MtsTable *points, const MtsRollup *rollup, Node *expr,
+				const char *lacks)
 {
 	ListCell *lc;
 
@@ -82,11 +84,13 @@ is_of_keys(const MtsTable *points, const MtsRollup *rollup, Node *expr)
 		const Var *var = lfirst_node(Var, lc);
 
 		if (var->varattno <= 0 ||
-			key_of(points, rollup, var->varattno - 1) < 0 ||
-			!mts_type_has_identical_equals(var->vartype, var->varcollid))
-			return false;
+			key_of(points, rollup, var->varattno - 1) < 0)
+			return lacks;
+		if (!mts_type_has_identical_equals(var->vartype, var->varcollid))
+			return "one row can have different keys that are equal, such as "
+				   "1.0 and 1.00, in %s";
 	}
-	return true;
+	return NULL;
 }
 
 /* Tell whether an expression depends on the time of the points. */
@@ -102,39 +106,46 @@ has_time(const MtsTable *points, Index varno, Node *expr)
 }
 
 /*
- * Tell whether a condition is one of the keys, or is decided by ranges of the
+ * Say why a condition is neither one of the keys, nor decided by ranges of the
  * time.  *is_strict is set if it is false without a time.
  */
-static bool
-clause_fits(const MtsTable *points, const MtsRollup *rollup, Index varno,
-			Expr *clause, bool *is_strict)
+static const char *
+problem_of_clause(const MtsTable *points, const MtsRollup *rollup, Index varno,
+				  Expr *clause, bool *is_strict)
 {
 	const MtsQual *qual;
 
 	if (!has_time(points, varno, (Node *) clause))
-		return is_of_keys(points, rollup, (Node *) clause);
+		return problem_of_keys(points, rollup, (Node *) clause,
+							   "it lacks a key for condition %s");
 	qual = mts_shippable_clause(points, varno, clause);
 	if (!qual || !qual->exact || !qual->time_only)
-		return false;
+		return "ranges of the time do not decide condition %s";
 	*is_strict |=
 		qual->kind == MTS_QUAL_TIME || qual->kind == MTS_QUAL_NOT_NULL;
-	return true;
+	return NULL;
 }
 
-/* Tell whether a key is one of the roll-up, or has steps of the time alone. */
-static bool
-key_fits(const MtsTable *points, const MtsRollup *rollup, Index varno,
-		 Node *expr)
+/*
+ * Say why a grouping key is neither one of the roll-up, nor one with steps of
+ * the time alone.
+ */
+static const char *
+problem_of_key(const MtsTable *points, const MtsRollup *rollup, Index varno,
+			   Node *expr)
 {
 	int time = points->layout.time_column;
+	bool is_of_time = true;
 	ListCell *lc;
 
 	if (!has_time(points, varno, expr))
-		return is_of_keys(points, rollup, expr);
+		return problem_of_keys(points, rollup, expr,
+							   "it lacks a key to group by %s");
 	foreach (lc, pull_var_clause(expr, 0))
-		if (lfirst_node(Var, lc)->varattno != time + 1)
-			return false;
-	return mts_monotonic_is_step_function(expr, varno, time + 1);
+		is_of_time &= lfirst_node(Var, lc)->varattno == time + 1;
+	return is_of_time && mts_monotonic_is_step_function(expr, varno, time + 1)
+			   ? NULL
+			   : "its intervals cannot be grouped by %s";
 }
 
 /* The roll-up's column with a total of a column, both from 0; -1 if none */
@@ -169,28 +180,30 @@ total_of(const MtsTable *points, const MtsRollup *rollup, int column,
 	return fits ? attnum - 1 : -1;
 }
 
-static bool
-aggregate_fits(const MtsTable *points, const MtsRollup *rollup,
-			   const Aggref *aggref)
+/* Say why an aggregate cannot be computed from the rows of a roll-up. */
+static const char *
+problem_of_aggregate(const MtsTable *points, const MtsRollup *rollup,
+					 const Aggref *aggref)
 {
+	const char *problem =
+		problem_of_keys(points, rollup, (Node *) aggref->aggfilter,
+						"it lacks a key for the filter of %s");
 	const Var *var;
 	int totals;
 
-	if (!is_of_keys(points, rollup, (Node *) aggref->aggfilter))
-		return false;
-	if (aggref->aggfnoid == F_COUNT_)
-		return true;
-	if (list_length(aggref->args) != 1 ||
+	if (problem || aggref->aggfnoid == F_COUNT_)
+		return problem;
+	if (list_length(aggref->args) != 1 || aggref->aggdistinct != NIL ||
 		!mts_agg_totals_find(aggref->aggfnoid, &totals))
-		return false;
+		return "totals do not give %s";
 	var = (const Var *) linitial_node(TargetEntry, aggref->args)->expr;
 	if (!IsA(var, Var) || var->varattno <= 0)
-		return false;
+		return "totals do not give %s";
 	for (int kind = 0; kind < MTS_ROLLUP_NKINDS; kind++)
 		if ((totals & 1 << kind) &&
 			total_of(points, rollup, var->varattno - 1, kind) < 0)
-			return false;
-	return true;
+			return "it lacks the totals for %s";
+	return NULL;
 }
 
 /*
@@ -211,40 +224,53 @@ times_are_instants(const MtsTable *table)
 }
 
 /*
- * mts_agg_rollup_fits
- *		Tell whether a roll-up can answer an aggregation of the points.
+ * mts_agg_rollup_problem
+ *		Say why a roll-up cannot answer an aggregation of the points; NULL if
+ *		it can.
  *
  * The clauses are all conditions on the points, and the output is the keys and
- * the Aggrefs, of the relation varno.
+ * the Aggrefs, of the relation varno.  %s in the result stands for *of, one of
+ * these, which is not written unless somebody asks.
  */
-bool
-mts_agg_rollup_fits(const MtsTable *points, const MtsRollup *rollup,
-					Index varno, List *clauses, List *output)
+const char *
+mts_agg_rollup_problem(const MtsTable *points, const MtsRollup *rollup,
+					   Index varno, List *clauses, List *output, Node **of)
 {
 	int time = points->layout.time_column;
+	const char *problem = NULL;
 	bool has_all_times;
 	ListCell *lc;
 
 	if (rollup->npoints == 0 ||
-		rollup->table->attributes[rollup->npoints - 1].typid != INT8OID ||
-		!times_are_instants(points) || !times_are_instants(rollup->table))
-		return false;
+		rollup->table->attributes[rollup->npoints - 1].typid != INT8OID)
+		return "it lacks a column of type bigint with the number of points";
+	if (!times_are_instants(points))
+		return "the times of the points are rounded or local";
+	if (!times_are_instants(rollup->table))
+		return "its times are rounded or local";
 	/* a point without a time is in no interval, but could be wanted */
 	has_all_times = points->layout.time_kind != MTS_TIME_FLAT ||
 					points->attributes[time].not_null;
 	foreach (lc, clauses)
-		if (!clause_fits(points, rollup, varno, lfirst(lc), &has_all_times))
-			return false;
+	{
+		*of = lfirst(lc);
+		problem = problem_of_clause(points, rollup, varno, lfirst(lc),
+									&has_all_times);
+		if (problem)
+			return problem;
+	}
 	foreach (lc, output)
 	{
-		Node *expr = lfirst(lc);
-
-		if (IsA(expr, Aggref)
-				? !aggregate_fits(points, rollup, (Aggref *) expr)
-				: !key_fits(points, rollup, varno, expr))
-			return false;
+		*of = lfirst(lc);
+		problem = IsA(*of, Aggref)
+					  ? problem_of_aggregate(points, rollup, (Aggref *) *of)
+					  : problem_of_key(points, rollup, varno, *of);
+		if (problem)
+			return problem;
 	}
-	return has_all_times;
+	return has_all_times ? NULL
+						 : "points can lack a time, and no condition "
+						   "excludes these";
 }
 
 /* ---- Opening ------------------------------------------------------------ */
@@ -370,6 +396,7 @@ mts_agg_rollup_open(ForeignScanState *node, Oid relid, const MtsAggSpec *spec,
 	List *pushed = NIL;
 	List *checked = NIL;
 	const char *problem;
+	Node *of;
 
 	if (!relation)
 		return NULL;
@@ -377,8 +404,8 @@ mts_agg_rollup_open(ForeignScanState *node, Oid relid, const MtsAggSpec *spec,
 	rollup->nbuckets = -1;
 	rollup->rollup = mts_rollup_try_open(relation, &problem);
 	if (!rollup->rollup || rollup->rollup->points != spec->table->relid ||
-		!mts_agg_rollup_fits(spec->table, rollup->rollup, spec->varno,
-							 list_concat_copy(clauses, local), output))
+		mts_agg_rollup_problem(spec->table, rollup->rollup, spec->varno,
+							   list_concat_copy(clauses, local), output, &of))
 	{
 		table_close(relation, NoLock);
 		return NULL;

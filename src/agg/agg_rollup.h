@@ -42,9 +42,10 @@ typedef struct MtsRollupScan
 	int64 nbuckets;               /* of the scan before the last row */
 } MtsRollupScan;
 
-extern bool mts_agg_rollup_fits(const MtsTable *points,
-								const MtsRollup *rollup, Index varno,
-								List *clauses, List *output);
+extern const char *mts_agg_rollup_problem(const MtsTable *points,
+										  const MtsRollup *rollup, Index varno,
+										  List *clauses, List *output,
+										  Node **of);
 extern MtsRollupScan *mts_agg_rollup_open(ForeignScanState *node, Oid relid,
 										  const MtsAggSpec *spec,
 										  const MtsScan *points, List *private,

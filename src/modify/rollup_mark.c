@@ -85,7 +85,7 @@ is_rollup(Oid relid)
 MtsRollupMarks *
 mts_rollup_mark_begin(const MtsTable *table, Oid userid)
 {
-	List *rollups = mts_rollup_list(table->relid, true);
+	List *rollups = mts_rollup_list(table->relid, MTS_ROLLUPS_TO_MARK);
 	MtsRollupMarks *marks;
 	ListCell *lc;
 

@@ -143,9 +143,12 @@ plan_aggregate(PlannerInfo *root, ForeignPath *path, List *tlist)
 		tlist, NIL, 0, params,
 		list_make4(needed, makeBoolean(is_narrow),
 				   mts_native_to_plan(info->table),
-				   lappend(list_make5(makeInteger(rel->relid), pushed, local,
-									  output, lsecond(path->fdw_private)),
-						   rollups)),
+				   list_concat(list_make5(makeInteger(rel->relid), pushed,
+										  local, output,
+										  lsecond(path->fdw_private)),
+							   list_make2(rollups,
+										  makeBoolean(path->path.param_info !=
+													  NULL)))),
 		list_copy(tlist), NIL, NULL);
 }
 

@@ -120,12 +120,12 @@ find_extent(TimeExpr *expr)
  * at times that no point has.
  */
 static bool
-is_of_time(Node *node, const RelOptInfo *rel, AttrNumber time)
+is_of_time(Node *node, Index varno, AttrNumber time)
 {
-	List *attributes = mts_plan_attributes(list_make1(node), rel->relid);
+	List *attributes = mts_plan_attributes(list_make1(node), varno);
 
 	return list_length(attributes) == 1 && linitial_int(attributes) == time &&
-		   mts_infallible_is(node, rel->relid, time);
+		   mts_infallible_is(node, varno, time);
 }
 
 /*
@@ -147,7 +147,7 @@ count_values(PlannerInfo *root, RelOptInfo *rel, Node *node)
 	if (column < 0 || IsA(node, Var) ||
 		(attribute->typid != TIMESTAMPTZOID &&
 		 attribute->typid != TIMESTAMPOID) ||
-		!is_of_time(node, rel, column + 1))
+		!is_of_time(node, rel->relid, column + 1))
 		return 0;
 	expr.time = makeVar(rel->relid, column + 1, attribute->typid,
 						attribute->typmod, InvalidOid, 0);
@@ -206,21 +206,22 @@ limit_by_field(Node *node, void *most)
 
 /*
  * mts_groups_keep_value
- *		Tell whether an expression of the time has the same value at two times;
- *		true if that is not known.
+ *		Tell whether an expression of the time of relation varno has the same
+ *		value at two times; true if that is not known.
+ *
+ * Of root, the values of parameters are read.
  */
 bool
-mts_groups_keep_value(PlannerInfo *root, RelOptInfo *rel, Node *node,
-					  TimestampTz a, TimestampTz b)
+mts_groups_keep_value(PlannerInfo *root, const MtsTable *table, Index varno,
+					  Node *node, TimestampTz a, TimestampTz b)
 {
-	const MtsTable *table = ((MtsRelInfo *) rel->fdw_private)->table;
 	int column = table->layout.time_column;
 	TimeExpr expr = {.root = root, .expr = node};
 
-	if (!is_of_time(node, rel, column + 1))
+	if (!is_of_time(node, varno, column + 1))
 		return true;
-	expr.time = makeVar(rel->relid, column + 1,
-						table->attributes[column].typid, -1, InvalidOid, 0);
+	expr.time = makeVar(varno, column + 1, table->attributes[column].typid, -1,
+						InvalidOid, 0);
 	return keeps_value(&expr, a, b);
 }
 

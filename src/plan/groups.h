@@ -9,8 +9,11 @@
 #include "nodes/pathnodes.h"
 #include "utils/timestamp.h"
 
-extern bool mts_groups_keep_value(PlannerInfo *root, RelOptInfo *rel,
-								  Node *node, TimestampTz a, TimestampTz b);
+#include "table/table.h"
+
+extern bool mts_groups_keep_value(PlannerInfo *root, const MtsTable *table,
+								  Index varno, Node *node, TimestampTz a,
+								  TimestampTz b);
 extern double mts_groups_estimate(PlannerInfo *root, RelOptInfo *rel,
 								  List *exprs);
 

@@ -30,50 +30,60 @@
 
 bool mts_enable_rollups = true;
 
-/* Tell whether some of the last intervals can each lie in one group. */
-static bool
-is_of_use(PlannerInfo *root, RelOptInfo *rel, const MtsRollup *rollup,
-		  List *output)
+/* Find a key that divides an interval; NULL if none does, or it is unknown. */
+static Node *
+find_divider(const MtsRollupQuery *query, MtsTime start, MtsTime end)
+{
+	ListCell *lc;
+
+	foreach (lc, query->output)
+		if (!IsA(lfirst(lc), Aggref) &&
+			!mts_groups_keep_value(query->root, query->points, query->varno,
+								   lfirst(lc), start, end - 1))
+			return lfirst(lc);
+	return NULL;
+}
+
+/* Say why none of the last intervals lies in one group. */
+static const char *
+problem_of_intervals(const MtsRollupQuery *query, const MtsRollup *rollup,
+					 Node **of)
 {
 	MtsTime start, end = mts_rollup_floor(rollup, GetCurrentTimestamp());
 
 	for (int i = 0; i < TRIED_INTERVALS; i++)
 	{
-		bool keeps_all = true;
-		ListCell *lc;
-
 		start = mts_rollup_floor(rollup, end - 1);
-		foreach (lc, output)
-			keeps_all &=
-				IsA(lfirst(lc), Aggref) ||
-				mts_groups_keep_value(root, rel, lfirst(lc), start, end - 1);
-		if (keeps_all)
-			return true;
+		*of = find_divider(query, start, end);
+		if (!*of)
+			return NULL;
 		end = start;
 	}
-	return false;
+	return "its intervals do not lie in groups by %s";
 }
 
 /*
- * Tell whether a roll-up answers an aggregation.  *is_required is set if it
- * has totals of points that may have been removed.
+ * mts_rollup_match_problem
+ *		Read what a listed roll-up declares, and say why it does not answer an
+ *		aggregation of points; NULL if it does.
+ *
+ * %s in the result stands for *of; see mts_agg_rollup_problem().
  */
-static bool
-answers(PlannerInfo *root, RelOptInfo *rel, Relation relation, List *clauses,
-		List *output, bool *is_required)
+const char *
+mts_rollup_match_problem(const MtsRollupQuery *query, Relation relation,
+						 const MtsRollup **rollup, Node **of)
 {
-	const MtsTable *points = ((MtsRelInfo *) rel->fdw_private)->table;
 	const char *problem;
-	const MtsRollup *rollup;
 
-	rollup = mts_rollup_try_open(relation, &problem);
+	*rollup = mts_rollup_try_open(relation, &problem);
+	if (!*rollup)
+		return problem;
 	/* a roll-up has roll-ups, too, whose columns are those of the points */
-	if (!rollup || rollup->points != points->relid ||
-		!mts_agg_rollup_fits(points, rollup, rel->relid, clauses, output) ||
-		!is_of_use(root, rel, rollup, output))
-		return false;
-	*is_required |= rollup->drops_points;
-	return true;
+	if ((*rollup)->points != query->points->relid)
+		return "it has the totals of other points";
+	problem = mts_agg_rollup_problem(query->points, *rollup, query->varno,
+									 query->clauses, query->output, of);
+	return problem ? problem : problem_of_intervals(query, *rollup, of);
 }
 
 /*
@@ -89,10 +99,13 @@ List *
 mts_rollup_match_find(PlannerInfo *root, RelOptInfo *rel,
 					  const PathTarget *target, List *more, double *share)
 {
-	const MtsRelInfo *info = rel->fdw_private;
-	List *oids =
-		mts_enable_rollups ? mts_rollup_list(info->table->relid, false) : NIL;
-	List *clauses;
+	MtsRollupQuery query = {.root = root,
+							.points = ((MtsRelInfo *) rel->fdw_private)->table,
+							.varno = rel->relid,
+							.output = target->exprs};
+	List *oids = mts_enable_rollups ? mts_rollup_list(query.points->relid,
+													  MTS_ROLLUPS_TO_READ)
+									: NIL;
 	List *result = NIL;
 	double rows = 0;
 	bool is_required = false;
@@ -100,19 +113,23 @@ mts_rollup_match_find(PlannerInfo *root, RelOptInfo *rel,
 
 	if (oids == NIL)
 		return NIL;
-	clauses =
+	query.clauses =
 		list_concat_copy(more,
 						 extract_actual_clauses(rel->baserestrictinfo, false));
 	foreach (lc, oids)
 	{
 		Relation relation = try_table_open(lfirst_oid(lc), AccessShareLock);
+		const MtsRollup *rollup;
+		Node *of;
 
 		if (!relation)
 			continue;
-		if (answers(root, rel, relation, clauses, target->exprs, &is_required))
+		if (!mts_rollup_match_problem(&query, relation, &rollup, &of))
 		{
 			result = lappend_oid(result, lfirst_oid(lc));
 			rows += Max(relation->rd_rel->reltuples, 0);
+			/* it may have totals of points that have been removed */
+			is_required |= rollup->drops_points;
 		}
 		table_close(relation, NoLock);
 	}

@@ -8,11 +8,27 @@
 #include "postgres.h"
 #include "nodes/pathnodes.h"
 
+#include "table/rollup.h"
+
+/* An aggregation of points that roll-ups may answer */
+typedef struct MtsRollupQuery
+{
+	PlannerInfo *root;
+	const MtsTable *points;
+	Index varno;   /* of the points */
+	List *clauses; /* all conditions on them */
+	List *output;  /* the keys and the Aggrefs */
+} MtsRollupQuery;
+
 /* Lets aggregations be answered by roll-ups */
 extern bool mts_enable_rollups;
 
 extern List *mts_rollup_match_find(PlannerInfo *root, RelOptInfo *rel,
 								   const PathTarget *target, List *more,
 								   double *share);
+extern const char *mts_rollup_match_problem(const MtsRollupQuery *query,
+											Relation relation,
+											const MtsRollup **rollup,
+											Node **of);
 
 #endif /* MTS_ROLLUP_MATCH_H */

@@ -220,29 +220,44 @@ find_declared(Oid relid)
 	return NULL;
 }
 
-/* List what has the owner and the server of a table, as indexes. */
+/* Say why a table of this owner and server does not have a roll-up. */
+static const char *
+problem_of_owner(const Declared *item, Oid owner, Oid serverid)
+{
+	if (item->owner != owner)
+		return "it has another owner than the points";
+	if (item->serverid != serverid)
+		return "it is on another server than the points";
+	return NULL;
+}
+
+/*
+ * List what a table can have, as indexes; with MTS_ROLLUPS_NAMED, also what
+ * has another owner or server.
+ */
 static List *
-list_own(Oid relid)
+list_allowed(Oid relid, MtsRollupsOf use)
 {
 	Oid owner = owner_of(relid);
 	Oid serverid = GetForeignTable(relid)->serverid;
-	List *own = NIL;
+	List *allowed = NIL;
 
 	for (int i = 0; i < ndeclared; i++)
-		if (declared[i].owner == owner && declared[i].serverid == serverid)
-			own = lappend_int(own, i);
-	return own;
+		if (use == MTS_ROLLUPS_NAMED ||
+			!problem_of_owner(&declared[i], owner, serverid))
+			allowed = lappend_int(allowed, i);
+	return allowed;
 }
 
 /* Append those of a list that summarize a table, unless they are in found. */
 static List *
-append_rollups(List *found, const List *own, Oid of)
+append_rollups(List *found, const List *allowed, Oid of)
 {
 	const char *schema = get_namespace_name(get_rel_namespace(of));
 	const char *name = get_rel_name(of);
 	ListCell *lc;
 
-	foreach (lc, own)
+	foreach (lc, allowed)
 	{
 		const Declared *item = &declared[lfirst_int(lc)];
 
@@ -258,31 +273,32 @@ append_rollups(List *found, const List *own, Oid of)
  *		Return the OIDs of the roll-ups of a table, and of those computed from
  *		these, the coarsest first.
  *
- * They belong to the owner of the table.  Otherwise anybody could declare a
- * roll-up with false totals, or let the writes of others wait for one.  A
- * write must also mark those whose option names no table, since this one may
- * have had the name.
+ * Those that are read or marked belong to the owner of the table.  Otherwise
+ * anybody could declare a roll-up with false totals, or let the writes of
+ * others wait for one.  A write must also mark those whose option names no
+ * table, since this one may have had the name.
  */
 List *
-mts_rollup_list(Oid source, bool is_written)
+mts_rollup_list(Oid source, MtsRollupsOf use)
 {
 	List *found = list_make1_oid(source);
 	List *result = NIL;
-	List *own;
+	List *allowed;
 	ListCell *lc;
 
 	make_list();
-	own = ndeclared > 0 ? list_own(source) : NIL;
-	if (own == NIL)
+	allowed = ndeclared > 0 ? list_allowed(source, use) : NIL;
+	if (allowed == NIL)
 		return NIL;
-	foreach (lc, own)
-		if (is_written && !OidIsValid(source_of(&declared[lfirst_int(lc)])))
+	foreach (lc, allowed)
+		if (use == MTS_ROLLUPS_TO_MARK &&
+			!OidIsValid(source_of(&declared[lfirst_int(lc)])))
 			found =
 				list_append_unique_oid(found, declared[lfirst_int(lc)].relid);
 	/* the list grows, but has each roll-up once */
 	foreach (lc, found)
-		found = append_rollups(found, own, lfirst_oid(lc));
-	foreach (lc, own)
+		found = append_rollups(found, allowed, lfirst_oid(lc));
+	foreach (lc, allowed)
 	{
 		Oid relid = declared[lfirst_int(lc)].relid;
 
@@ -290,6 +306,21 @@ mts_rollup_list(Oid source, bool is_written)
 			result = lappend_oid(result, relid);
 	}
 	return result;
+}
+
+/*
+ * mts_rollup_owner_problem
+ *		Say why a table does not have a listed roll-up that names it: that has
+ *		another owner or server.  NULL if it has.
+ */
+const char *
+mts_rollup_owner_problem(Oid rollup, Oid source)
+{
+	const Declared *item = find_declared(rollup);
+
+	return item ? problem_of_owner(item, owner_of(source),
+								   GetForeignTable(source)->serverid)
+				: NULL;
 }
 
 /* ---- A roll-up ---------------------------------------------------------- */
@@ -514,6 +545,27 @@ mts_rollup_try_open(Relation relation, const char **problem)
 	if (!*problem)
 		*problem = read_columns(rollup);
 	return *problem ? NULL : rollup;
+}
+
+/*
+ * mts_rollup_could_be_of
+ *		Tell whether a roll-up whose option names no table could be one of
+ *		these points, which may have been renamed: they have all columns that
+ *		its columns name.
+ */
+bool
+mts_rollup_could_be_of(Oid relid, const MtsTable *points)
+{
+	Relation relation = try_table_open(relid, AccessShareLock);
+	MtsRollup rollup = {.points = points->relid};
+	bool result;
+
+	if (!relation)
+		return false;
+	rollup.table = mts_table_try_open(relation);
+	result = !rollup.table->problem && !read_columns(&rollup);
+	table_close(relation, AccessShareLock);
+	return result;
 }
 
 static _Noreturn void

@@ -71,14 +71,24 @@ typedef struct MtsRollupState
 						  * refreshed, or NULL */
 } MtsRollupState;
 
+/* Which roll-ups of a table are listed */
+typedef enum MtsRollupsOf
+{
+	MTS_ROLLUPS_TO_READ,
+	MTS_ROLLUPS_TO_MARK, /* by a write */
+	MTS_ROLLUPS_NAMED    /* also those of other owners and servers */
+} MtsRollupsOf;
+
 /* The problem of rows that were computed by other options */
 extern const char mts_rollup_is_altered[];
 
 extern const char *const mts_rollup_kinds[MTS_ROLLUP_NKINDS];
 
 extern bool mts_rollup_find_kind(const char *name, MtsRollupKind *kind);
-extern List *mts_rollup_list(Oid source, bool is_written);
+extern List *mts_rollup_list(Oid source, MtsRollupsOf use);
+extern const char *mts_rollup_owner_problem(Oid rollup, Oid source);
 extern MtsRollup *mts_rollup_try_open(Relation relation, const char **problem);
+extern bool mts_rollup_could_be_of(Oid relid, const MtsTable *points);
 extern const MtsRollup *mts_rollup_open_to_mark(Relation relation,
 												const MtsTable *points);
 extern MtsRollup *mts_rollup_open(Relation relation);

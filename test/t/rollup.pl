@@ -291,7 +291,7 @@ foreach my $kind (@kinds)
 	my @sessions = map { start({ kind => $_ }, $kind, $statements[$_]) } 0, 0, 1, 1, $kind eq 'set' ? 2 : ();
 	my $plan = $nodes[0]->safe_psql('postgres', "SET search_path = $kind, public; EXPLAIN " . a_query());
 
-	like($plan, qr/Roll-up: /, "$kind: a query uses roll-ups");
+	like($plan, qr/Roll-up Query: /, "$kind: a query uses roll-ups");
 
 	while (time < $end)
 	{
