@@ -356,4 +356,14 @@ SELECT count(*) FROM redone;
 -- Of the longer interval, today's last one has not ended, whatever the hour.
 SELECT count(*) FROM stale WHERE coalesce(("from" #>> '{$date}')::timestamptz < now() - interval '1 day', true);
 
+-- The points that roll-ups leave open may lack a field that others have, so
+-- nothing is said of it.
+CREATE FOREIGN TABLE early (ts timestamptz OPTIONS (field 'hour'), temp int OPTIONS (field 'temp.{minute}'), vib int OPTIONS (field 'vib.{minute}')) SERVER rollup;
+INSERT INTO early SELECT timestamptz '2024-03-01Z' + i * interval '1 hour', i, 1 FROM generate_series(0, 199) i;
+SELECT mongo_ts_command('rollup', '{"update": "early", "updates": [{"q": {"hour": {"$gte": {"$date": "2024-03-05T00:00:00Z"}}}, "u": {"$unset": {"vib": 1}}, "multi": true}]}') -> 'nModified' AS changed;
+SELECT mongo_ts_create_rollup('early', '1 hour');
+SELECT mongo_ts_refresh_rollup('early_1h', end_time => '2024-03-06Z');
+UPDATE pg_class SET reltuples = 1e7, relpages = 1e5 WHERE oid = 'early'::regclass;
+SELECT sum(vib), count(*) FROM early;
+
 SELECT mongo_ts_command('rollup', '{"dropDatabase": 1}')->'ok' AS dropped;

@@ -51,6 +51,7 @@ mts_agg_input_add_rollups(MtsAggInput *input, List *rollups,
 						  TupleTableSlot *row)
 {
 	input->rollups = rollups;
+	input->scan->reads_a_part = rollups != NIL;
 	input->row = row;
 	input->times =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw times",

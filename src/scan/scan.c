@@ -372,7 +372,7 @@ mts_scan_end(MtsScan *scan)
 	mts_scan_reset(scan);
 	if (scan->warns_of_typos && scan->counters->round_trips > 0)
 		mts_typo_report(scan->bucket, scan->source->userid,
-						scan->spec.quals != NIL);
+						scan->spec.quals != NIL || scan->reads_a_part);
 }
 
 /*

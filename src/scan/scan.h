@@ -27,6 +27,7 @@ typedef struct MtsScan
 	MtsBucket *bucket;
 	bool in_bucket;      /* the bucket may have more rows */
 	bool warns_of_typos; /* at its end */
+	bool reads_a_part;   /* of the documents: roll-ups answer for others */
 	bson_t *shares;      /* of the processes of a parallel scan; or NULL */
 	MtsPart only;        /* the only part that is read, if one is set */
 	List *named;         /* of MtsCollection: those that were set by name */

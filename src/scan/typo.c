@@ -12,8 +12,8 @@
  * path names as a slot, or whose times are keys, has no field.
  *
  * Documents that are read by the outline of another one have the same fields.
- * The documents of a condition may lack a field that others have, so nothing
- * is said of their fields.
+ * The documents of a condition, and those that roll-ups leave open, may lack a
+ * field that others have, so nothing is said of their fields.
  *
  * A rolling set may have no collection: nothing is said of it.
  * mongo_ts_check() says more.
@@ -178,17 +178,18 @@ report_collection(const MtsTable *table, Oid userid)
  * mts_typo_report
  *		Warn of what a scan has not found.
  *
- * The scan has sent its query and has ended, with its cursor closed.
+ * The scan has sent its query and has ended, with its cursor closed.  Of a
+ * part of the documents, fields are not reported.
  */
 void
-mts_typo_report(const MtsBucket *bucket, Oid userid, bool has_conditions)
+mts_typo_report(const MtsBucket *bucket, Oid userid, bool is_of_part)
 {
 	const MtsTable *table = bucket->table;
 	const MtsCounters *counters = bucket->counters;
 	MtsKnown *known;
 
 	if (table->native || table->rolling_name ||
-		(counters->buckets > 0 && has_conditions) ||
+		(counters->buckets > 0 && is_of_part) ||
 		mts_known_server_is_silent(table->serverid, userid))
 		return;
 	known = mts_known_collection(table->serverid, userid, table->database,

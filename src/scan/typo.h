@@ -9,6 +9,6 @@
 
 extern void mts_typo_record(const MtsBucket *bucket);
 extern void mts_typo_report(const MtsBucket *bucket, Oid userid,
-							bool has_conditions);
+							bool is_of_part);
 
 #endif /* MTS_TYPO_H */
