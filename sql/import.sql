@@ -798,6 +798,22 @@ CALL put('pairs', :'documents');
 IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (pairs) FROM SERVER import INTO pairs OPTIONS (updatable 'true');
 SELECT mongo_ts_command('import', '{"drop": "pairs"}')->'ok' AS dropped;
 
+-- Collections of roll-ups are imported if they are named.
+SELECT mongo_ts_command('import', '{"dropDatabase": 1}')->'ok' AS dropped;
+CREATE SCHEMA rolled;
+CREATE FOREIGN TABLE of_hours (hour timestamptz, v float8 OPTIONS (field 'v.{minute}')) SERVER import;
+INSERT INTO of_hours SELECT timestamptz '2024-01-01Z' + i * interval '1 minute', i + 0.5 FROM generate_series(0, 299) i;
+SELECT mongo_ts_create_rollup('of_hours', '1 hour');
+SELECT mongo_ts_refresh_rollup('of_hours_1h') IS NOT NULL AS refreshed;
+CALL put('of_hours_1d', '[{"_id": 1, "x": 1}]');
+IMPORT FOREIGN SCHEMA mts_regress_import FROM SERVER import INTO rolled;
+IMPORT FOREIGN SCHEMA mts_regress_import EXCEPT (of_hours_1h, of_hours, of_hours_1d) FROM SERVER import INTO rolled;
+SELECT relname FROM pg_class WHERE relnamespace = 'rolled'::regnamespace ORDER BY 1;
+IMPORT FOREIGN SCHEMA mts_regress_import LIMIT TO (of_hours_1h) FROM SERVER import INTO rolled;
+SELECT count(*) FROM rolled.of_hours_1h;
+SELECT mongo_ts_suggest('import', 'of_hours_1h') LIKE '%of_hours_1h%' AS suggested;
+DROP FOREIGN TABLE of_hours_1h, of_hours;
+
 -- IMPORT requires USAGE on the server.
 CREATE ROLE mts_regress_importer;
 GRANT CREATE, USAGE ON SCHEMA elsewhere TO mts_regress_importer;

@@ -225,6 +225,17 @@ report_missing(const MtsImport *import, const char *name)
 				   : 0));
 }
 
+/* Name the collections of roll-ups, which are not imported. */
+static void
+report_rollups(List *names)
+{
+	if (names != NIL)
+		ereport(NOTICE, (errmsg("roll-ups are not imported: %s",
+								mts_import_join(names, ", ")),
+						 errhint("To import one as a table, name its "
+								 "collection in LIMIT TO.")));
+}
+
 /* ---- Tables ------------------------------------------------------------- */
 
 /* The name of the table of a group: the collection's, and the field's value */
@@ -456,10 +467,19 @@ is_imported(const MtsImport *import, const char *table)
 	return is_listed(import, table);
 }
 
+/* Whether the current collection is a roll-up that nobody has named */
+static bool
+is_unnamed_rollup(const MtsImport *import)
+{
+	return import->collection->is_rollup && !import->only &&
+		   import->stmt->list_type != FDW_IMPORT_SCHEMA_LIMIT_TO;
+}
+
 /* Write the statements that create the tables of an import. */
 static void
 import_all(MtsImport *import)
 {
+	List *rollups = NIL;
 	List *collections;
 	ListCell *lc;
 
@@ -478,9 +498,15 @@ import_all(MtsImport *import)
 												   foreach_current_index(lc)));
 
 		import->collection = lfirst(lc);
-		if (is_imported(import, name) && !is_kept(import, name))
+		if (!is_imported(import, name))
+			continue;
+		if (is_unnamed_rollup(import))
+			rollups =
+				lappend(rollups, psprintf("\"%s\"", import->collection->name));
+		else if (!is_kept(import, name))
 			import_collection(import, name);
 	}
+	report_rollups(rollups);
 	foreach (lc, collections)
 		import->names =
 			lappend(import->names,

@@ -18,6 +18,7 @@ typedef struct MtsImportCollection
 {
 	char *name; /* in the server's encoding */
 	bool is_view;
+	bool is_rollup;      /* a roll-up, by its state */
 	const char *time;    /* timeField of a time-series collection, or NULL */
 	const char *meta;    /* its metaField, or NULL; both are UTF-8 */
 	const char *rolling; /* the pattern of its name, if that has a date */

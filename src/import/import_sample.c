@@ -111,6 +111,37 @@ count_rolling(List *collections)
 }
 
 /*
+ * Find the collections that are roll-ups: those with a state.  A user who may
+ * not read the states finds none.
+ */
+static void
+find_rollups(const MtsImport *import, List *collections)
+{
+	MtsCursor *cursor =
+		mts_cursor_find(import->connection, import->stmt->remote_schema,
+						MTS_ROLLUP_STATES,
+						&(MtsFind){.filter = mts_document_new(),
+								   .projection = mts_document_make("{_id: 1}"),
+								   .may_be_refused = true});
+	const bson_t *doc;
+
+	while ((doc = mts_cursor_next(cursor)) != NULL)
+	{
+		const char *name = mts_document_string(doc, "_id");
+		ListCell *lc;
+
+		foreach (lc, collections)
+		{
+			MtsImportCollection *collection = lfirst(lc);
+
+			collection->is_rollup |=
+				name && strcmp(collection->name, mts_import_text(name)) == 0;
+		}
+	}
+	mts_cursor_close(cursor);
+}
+
+/*
  * mts_import_collections
  *		List a database's collections and views by name, without MongoDB's own,
  *		and that of the states of roll-ups.
@@ -121,6 +152,7 @@ mts_import_collections(const MtsImport *import)
 	MtsCursor *cursor = mts_cursor_collections(import->connection,
 											   import->stmt->remote_schema);
 	List *collections = NIL;
+	bool has_rollups = false;
 	const bson_t *doc;
 
 	while ((doc = mts_cursor_next(cursor)) != NULL)
@@ -129,9 +161,13 @@ mts_import_collections(const MtsImport *import)
 		char *name = read_text(doc, "name");
 		const char *type = mts_document_string(doc, "type");
 
-		if (!name || strncmp(name, "system.", 7) == 0 ||
-			strcmp(name, MTS_ROLLUP_STATES) == 0)
+		if (!name || strncmp(name, "system.", 7) == 0)
 			continue;
+		if (strcmp(name, MTS_ROLLUP_STATES) == 0)
+		{
+			has_rollups = true;
+			continue;
+		}
 		collection->name = mts_import_text(name);
 		collection->is_view = type && strcmp(type, "view") == 0;
 		collection->time = read_text(doc, "options.timeseries.timeField");
@@ -142,6 +178,8 @@ mts_import_collections(const MtsImport *import)
 		collections = lappend(collections, collection);
 	}
 	mts_cursor_close(cursor);
+	if (has_rollups)
+		find_rollups(import, collections);
 	list_sort(collections, compare_collections);
 	count_rolling(collections);
 	return collections;
