@@ -99,6 +99,7 @@ SELECT query, by_rollups(query) FROM unnest(ARRAY[
   $$SELECT count(*), count(temp), sum(temp), avg(temp) FROM points$$,
   $$SELECT date_trunc('day', ts, 'Europe/Berlin'), count(*), avg(temp) FROM points GROUP BY 1$$,
   $$SELECT date_trunc('month', ts, 'Europe/Berlin'), sensor, count(*), avg(temp) FROM points GROUP BY 1, 2 HAVING count(*) > 10$$,
+  $$SELECT date_trunc('week', ts, 'Europe/Berlin'), count(*), avg(temp) FROM points GROUP BY 1$$,
   $$SELECT ts::date, sensor || '!', site + 1, count(*) FROM points GROUP BY 1, 2, 3$$,
   $$SELECT sum(n), max(n), avg(big), sum(big) FROM points WHERE ts < '2024-03-30 10:30Z'$$,
   $$SELECT date_trunc('day', ts, 'Asia/Kolkata'), count(*), max(temp) FROM points GROUP BY 1$$,

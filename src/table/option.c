@@ -300,7 +300,10 @@ check_rollup_interval(const char *value, MtsError *error)
 			   error,
 			   "The value must be whole seconds that divide a day, or \"1 "
 			   "day\", or \"1 month\".",
-			   NULL);
+			   span.months == 0 && span.days == 0
+				   ? NULL
+				   : "Queries by weeks are answered by a roll-up of days, and "
+					 "those by quarters and years by one of months.");
 }
 
 /* Check the lag of a roll-up, which may be zero. */
