@@ -832,6 +832,23 @@ mts_rollup_parse_state(const MtsRollup *rollup, const bson_t *doc,
 		state->until = until;
 }
 
+/* The problem of a user who may not read the state */
+static const char is_hidden[] = "MongoDB's user may not read its state";
+
+/*
+ * mts_rollup_message_of_reading
+ *		Make the message of errors that occur while the state of a roll-up is
+ *		read.
+ */
+const char *
+mts_rollup_message_of_reading(const MtsRollup *rollup)
+{
+	return psprintf("could not read the state of roll-up \"%s\" in MongoDB "
+					"collection \"%s.%s\"",
+					get_rel_name(rollup->table->relid),
+					rollup->table->database, MTS_ROLLUP_STATES);
+}
+
 /*
  * mts_rollup_read_state
  *		Read the state of a roll-up, at the moment of a snapshot or, if that
@@ -849,19 +866,26 @@ mts_rollup_read_state(const MtsRollup *rollup, Oid userid,
 	MtsFind find = {.filter =
 						mts_document_make("{_id: %s}", mts_document_utf8(
 														   table->collection)),
+					.first_batch = 1,
+					.limit = 1,
 					.on_primary = snapshot == NULL,
 					.may_be_refused = true,
 					.snapshot = snapshot,
-					.relid = table->relid};
+					.relid = table->relid,
+					.message = mts_rollup_message_of_reading(rollup)};
+	MtsCursor *cursor;
 
 	if (rollup->by_application)
+	{
 		*state = state_by_application(rollup);
-	else
-		mts_rollup_parse_state(
-			rollup,
-			mts_cursor_first(mts_connection_get(table->serverid, userid),
-							 table->database, MTS_ROLLUP_STATES, &find),
-			state);
+		return;
+	}
+	cursor = mts_cursor_find(mts_connection_get(table->serverid, userid),
+							 table->database, MTS_ROLLUP_STATES, &find);
+	mts_rollup_parse_state(rollup, mts_cursor_next(cursor), state);
+	if (mts_cursor_is_refused(cursor))
+		state->problem = is_hidden;
+	mts_cursor_close(cursor);
 }
 
 /*
@@ -880,10 +904,12 @@ mts_rollup_try_read_state(const MtsRollup *rollup, Oid userid,
 	bson_t view;
 	uint32 code;
 
-	*state = rollup->by_application ? state_by_application(rollup)
-									: (MtsRollupState){.until = MTS_TIME_MIN};
+	mts_rollup_parse_state(rollup, NULL, state);
 	if (rollup->by_application)
+	{
+		*state = state_by_application(rollup);
 		return true;
+	}
 	if (mts_known_server_is_silent(table->serverid, userid))
 		return false;
 	connection = mts_connection_get(table->serverid, userid);
@@ -898,7 +924,10 @@ mts_rollup_try_read_state(const MtsRollup *rollup, Oid userid,
 						  mts_document_utf8(table->collection)),
 		MTS_FROM_PREFERRED, &code);
 	if (!reply && code == MTS_CODE_UNAUTHORIZED)
+	{
+		state->problem = is_hidden;
 		return true;
+	}
 	if (!reply)
 		mts_known_record_silence(table->serverid, userid);
 	else if (bson_iter_init(&iter, reply) &&

@@ -68,7 +68,7 @@ typedef struct MtsRollupState
 	int64 generation;    /* grows when a refresh begins or ends; see
 						  * sql/refresh.c */
 	const char *problem; /* why nothing is complete although it has been
-						  * refreshed, or NULL */
+						  * refreshed, or why that is not known; or NULL */
 } MtsRollupState;
 
 /* The problem of rows that were computed by other options */
@@ -92,6 +92,7 @@ extern MtsRanges mts_rollup_make_ranges(const bson_iter_t *array);
 extern bool mts_rollup_parse_range(const MtsRollup *rollup, const bson_t *item,
 								   MtsRange *range);
 extern int64 mts_rollup_fingerprint(const MtsRollup *rollup);
+extern const char *mts_rollup_message_of_reading(const MtsRollup *rollup);
 extern bool mts_rollup_read_until(const bson_t *doc, MtsTime *until);
 extern void mts_rollup_parse_state(const MtsRollup *rollup, const bson_t *doc,
 								   MtsRollupState *state);

@@ -408,7 +408,7 @@ foreach my $kind (grep { $_ eq 'set' } @kinds)
 
 SKIP:
 {
-	skip 'the server is external', 3 unless $is_own;
+	skip 'the server is external', 5 unless $is_own;
 	my $uri = mongod_start('--auth');
 	my $node = $nodes[0];
 	my $sums = 'SELECT count(*), sum(v) FROM points';
@@ -441,7 +441,19 @@ END
 	ok(!$wrong, "logins: who may not read the state of a roll-up gets points: $wrong differ");
 	$node->psql('postgres', "SET search_path = logins; SET ROLE low; INSERT INTO points VALUES ('2024-03-28Z', 1)",
 		stderr => \$err);
-	like($err, qr/mongo_ts_rollups/, '.. but cannot write them without a right to mark them');
+	like($err, qr/could not mark intervals of "points" as stale in MongoDB collection "logins.mongo_ts_rollups"/,
+		'.. but cannot write them without a right to mark them');
+	like($node->safe_psql('postgres', "SET search_path = logins; SET ROLE low; EXPLAIN (COSTS OFF) $sums"),
+		qr/Roll-up: hours, not used: MongoDB's user may not read its state/, '.. which EXPLAIN says');
+
+	# A view of MongoDB in place of the states
+	$node->safe_psql('postgres', <<'END');
+		SELECT mongo_ts_command('logins', '{"drop": "mongo_ts_rollups"}');
+		SELECT mongo_ts_command('logins', '{"create": "mongo_ts_rollups", "viewOn": "points", "pipeline": []}');
+END
+	$node->psql('postgres', "INSERT INTO logins.points VALUES ('2024-03-28Z', 1)", stderr => \$err);
+	like($err, qr/could not mark intervals of "points" as stale .*"logins.mongo_ts_rollups".*The collection is a view\./s,
+		'a view has no states');
 }
 
 $_->stop foreach @nodes;
