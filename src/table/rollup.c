@@ -301,19 +301,23 @@ mts_rollup_list(Oid source, bool is_written)
 static const char *
 find_points(const Declared *item, MtsRollup *rollup)
 {
+	const char *problem = NULL;
+
 	rollup->sources = NIL;
 	for (int n = 0; item && n < ndeclared; n++)
 	{
 		Oid source = source_of(item);
 
 		if (OidIsValid(source) && owner_of(source) != item->owner)
-			return "The table that option \"rollup_of\" names has another "
-				   "owner.";
+			problem = "The table that option \"rollup_of\" names has another "
+					  "owner.";
 		rollup->sources = lappend_oid(rollup->sources, source);
 		item = find_declared(source);
 	}
 	rollup->source = linitial_oid(rollup->sources);
 	rollup->points = llast_oid(rollup->sources);
+	if (problem)
+		return problem;
 	if (item)
 		return "Option \"rollup_of\" leads back to the table itself.";
 	if (!OidIsValid(rollup->points) ||
@@ -476,11 +480,15 @@ read_columns(MtsRollup *rollup)
 }
 
 /*
- * Read the options of a foreign table as those of a roll-up.  *problem is a
- * sentence that says why it is not a valid one, or NULL.
+ * mts_rollup_describe
+ *		Read what a foreign table declares as a roll-up.
+ *
+ * If it is not a valid one, *problem is a sentence that says why; otherwise it
+ * is NULL.  Then only table, source and points are set, as far as they are
+ * known.
  */
-static MtsRollup *
-read_table(Relation relation, const char **problem)
+MtsRollup *
+mts_rollup_describe(Relation relation, const char **problem)
 {
 	MtsRollup *rollup = palloc0(sizeof(MtsRollup));
 	Oid relid = RelationGetRelid(relation);
@@ -496,6 +504,8 @@ read_table(Relation relation, const char **problem)
 		*problem = rollup->table->problem;
 	if (!*problem)
 		*problem = read_options(GetForeignTable(relid)->options, rollup);
+	if (!*problem)
+		*problem = read_columns(rollup);
 	return rollup;
 }
 
@@ -509,10 +519,8 @@ read_table(Relation relation, const char **problem)
 MtsRollup *
 mts_rollup_try_open(Relation relation, const char **problem)
 {
-	MtsRollup *rollup = read_table(relation, problem);
+	MtsRollup *rollup = mts_rollup_describe(relation, problem);
 
-	if (!*problem)
-		*problem = read_columns(rollup);
 	return *problem ? NULL : rollup;
 }
 
@@ -654,9 +662,9 @@ mts_rollup_limit(const MtsRollup *rollup, TimestampTz now)
 static MtsRollupState
 state_by_application(const MtsRollup *rollup)
 {
-	return (MtsRollupState){
-		.until =
-			mts_rollup_limit(rollup, GetCurrentTransactionStartTimestamp())};
+	return (MtsRollupState){.until = mts_rollup_limit(
+								rollup, GetCurrentTransactionStartTimestamp()),
+							.refreshed = MTS_TIME_MIN};
 }
 
 /* ---- The state ---------------------------------------------------------- */
@@ -794,6 +802,20 @@ mts_rollup_read_until(const bson_t *doc, MtsTime *until)
 	return !bson_iter_init_find(&at, doc, "until") || read_time(&at, until);
 }
 
+/* Read what refreshes have recorded of themselves. */
+static void
+read_history(const bson_t *doc, MtsRollupState *state)
+{
+	const char *error = mts_document_string(doc, "failed.error");
+	bson_iter_t at;
+
+	if (bson_iter_init_find(&at, doc, "refreshed") &&
+		!read_time(&at, &state->refreshed))
+		state->refreshed = MTS_TIME_MIN;
+	state->took = mts_document_number(doc, "took");
+	state->error = error ? mts_document_text(error) : NULL;
+}
+
 /*
  * mts_rollup_parse_state
  *		Read the document with the state of a roll-up.  Without a document,
@@ -811,9 +833,11 @@ mts_rollup_parse_state(const MtsRollup *rollup, const bson_t *doc,
 	bson_iter_t at;
 	bool is_valid;
 
-	*state = (MtsRollupState){.until = MTS_TIME_MIN};
+	*state =
+		(MtsRollupState){.until = MTS_TIME_MIN, .refreshed = MTS_TIME_MIN};
 	if (!doc)
 		return;
+	read_history(doc, state);
 	state->generation = mts_document_number(doc, "generation");
 	is_valid = mts_rollup_read_until(doc, &until);
 	if (is_valid && until == MTS_TIME_MIN)

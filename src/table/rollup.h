@@ -69,6 +69,10 @@ typedef struct MtsRollupState
 						  * sql/refresh.c */
 	const char *problem; /* why nothing is complete although it has been
 						  * refreshed, or why that is not known; or NULL */
+	MtsTime refreshed;   /* when the last refresh ended; MTS_TIME_MIN if none
+						* has */
+	int64 took;          /* milliseconds, of that refresh */
+	const char *error;   /* of a later refresh, which has failed; or NULL */
 } MtsRollupState;
 
 /* The problem of rows that were computed by other options */
@@ -78,6 +82,7 @@ extern const char *const mts_rollup_kinds[MTS_ROLLUP_NKINDS];
 
 extern bool mts_rollup_find_kind(const char *name, MtsRollupKind *kind);
 extern List *mts_rollup_list(Oid source, bool is_written);
+extern MtsRollup *mts_rollup_describe(Relation relation, const char **problem);
 extern MtsRollup *mts_rollup_try_open(Relation relation, const char **problem);
 extern const MtsRollup *mts_rollup_open_to_mark(Relation relation,
 												const MtsTable *points);
