@@ -97,6 +97,90 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION mongo_ts_refresh_rollup(regclass, timestamptz, timestamptz) IS
   'compute what is new or stale of a roll-up, and return how far it is complete';
 
+CREATE FUNCTION mongo_ts_rollup_state(relation regclass, wait boolean DEFAULT true,
+                                      OUT until timestamptz, OUT stale tstzmultirange,
+                                      OUT open tstzmultirange, OUT problem text,
+                                      OUT refreshed timestamptz, OUT took interval,
+                                      OUT error text, OUT points regclass, OUT source regclass,
+                                      OUT time_column text, OUT count_column text)
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION mongo_ts_rollup_state(regclass, boolean) IS
+  'what of a roll-up is complete, and why it is not usable';
+
+/* The state of a roll-up; the error is its problem if that cannot be read. */
+CREATE FUNCTION _mongo_ts_rollup_try_state(relation regclass,
+                                           OUT until timestamptz, OUT stale tstzmultirange,
+                                           OUT problem text, OUT refreshed timestamptz,
+                                           OUT took interval, OUT error text,
+                                           OUT points regclass, OUT source regclass,
+                                           OUT time_column text, OUT count_column text)
+LANGUAGE plpgsql STRICT VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  message text;
+  detail text;
+BEGIN
+  SELECT s.until, s.stale, s.problem, s.refreshed, s.took, s.error, s.points, s.source,
+         s.time_column, s.count_column
+    INTO until, stale, problem, refreshed, took, error, points, source, time_column, count_column
+    FROM @extschema@.mongo_ts_rollup_state(relation, wait => false) s;
+EXCEPTION WHEN others THEN
+  GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
+  problem = upper(left(message, 1)) || substr(message, 2) || rtrim('. ' || detail);
+END $$;
+
+COMMENT ON FUNCTION _mongo_ts_rollup_try_state(regclass) IS
+  'mongo_ts_rollup_state without errors, for the view mongo_ts_rollups';
+
+/*
+ * The points that the rows of a roll-up count in ranges; NULL if they cannot be read.  Both columns
+ * have types of PostgreSQL's own, so reading them runs nothing that the owner has declared.
+ */
+CREATE FUNCTION _mongo_ts_rollup_points(relation regclass, time_column text, count_column text,
+                                        ranges tstzmultirange)
+RETURNS numeric
+LANGUAGE plpgsql STRICT STABLE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  n numeric;
+BEGIN
+  EXECUTE format('SELECT coalesce(sum(s.n), 0) FROM unnest($1) r, LATERAL (
+                    SELECT sum(%2$I) AS n FROM ONLY %1$s
+                     WHERE %3$I >= coalesce(lower(r), ''-infinity'') AND %3$I < coalesce(upper(r), ''infinity'')) s',
+                 relation, count_column, time_column)
+    INTO n USING ranges;
+  RETURN n;
+EXCEPTION WHEN others THEN
+  RETURN NULL;
+END $$;
+
+COMMENT ON FUNCTION _mongo_ts_rollup_points(regclass, text, text, tstzmultirange) IS
+  'number of points in ranges as the rows of a roll-up count them, for the view mongo_ts_rollups';
+
+CREATE VIEW mongo_ts_rollups AS
+  SELECT s.points, t.ftrelid::regclass AS rollup, s.source,
+         (SELECT o.option_value FROM pg_catalog.pg_options_to_table(t.ftoptions) o
+           WHERE o.option_name = 'rollup_interval')::interval AS "interval",
+         s.until, CASE WHEN s.stale IS NOT NULL THEN (SELECT pg_catalog.count(*) FROM pg_catalog.unnest(s.stale)) END AS stale_ranges,
+         _mongo_ts_rollup_points(t.ftrelid, s.time_column, s.count_column, s.stale) AS stale_points,
+         s.refreshed, s.took, s.problem IS NULL AS is_usable, s.problem, s.error
+    FROM pg_catalog.pg_foreign_table t
+    JOIN pg_catalog.pg_foreign_server r ON r.oid = t.ftserver
+    JOIN pg_catalog.pg_foreign_data_wrapper w ON w.oid = r.srvfdw
+   CROSS JOIN LATERAL _mongo_ts_rollup_try_state(t.ftrelid) s
+   WHERE w.fdwhandler = 'mongo_ts_fdw_handler()'::pg_catalog.regprocedure
+     AND pg_catalog.has_table_privilege(t.ftrelid, 'SELECT')
+     AND EXISTS (SELECT FROM pg_catalog.pg_options_to_table(t.ftoptions) o WHERE o.option_name = 'rollup_of');
+
+COMMENT ON VIEW mongo_ts_rollups IS
+  'the roll-ups that the user may read, and what of them is complete';
+
+GRANT SELECT ON mongo_ts_rollups TO PUBLIC;
+
 CREATE FUNCTION mongo_ts_connections(OUT server_name name, OUT user_name name,
                                      OUT valid boolean, OUT in_use boolean,
                                      OUT round_trips bigint)

@@ -31,6 +31,15 @@
 #include "varatt.h"
 #endif
 
+/* Since 16, an error of a range can be soft. */
+#if PG_VERSION_NUM >= 160000
+#define mts_make_range(type, lower, upper) \
+	make_range(type, lower, upper, false, NULL)
+#else
+#define mts_make_range(type, lower, upper) \
+	make_range(type, lower, upper, false)
+#endif
+
 /* Since 18, a library has a name and a version. */
 #if PG_VERSION_NUM >= 180000
 #define MTS_MODULE_MAGIC \

@@ -61,6 +61,8 @@ typedef struct MtsBulk
 	Oid relid; /* the table that is written */
 	const char *database;
 	const char *collection; /* of a rolling set, the one written last */
+	const char *message;    /* of errors; NULL for one that names the
+							 * collection */
 	struct MtsRoute *route; /* to a rolling set's collections, or NULL */
 	bool is_atomic;         /* a call is a transaction where it can be one */
 	bool joins_xact;        /* it belongs to PostgreSQL's, where it can */

@@ -19,10 +19,12 @@
 #define MAX_NAMED 3
 
 /* mts_bulk_error_message: make the message of these errors. */
-char *
+const char *
 mts_bulk_error_message(const MtsBulk *bulk)
 {
-	return mts_report_writing(bulk->database, bulk->collection);
+	return bulk->message
+			   ? bulk->message
+			   : mts_report_writing(bulk->database, bulk->collection);
 }
 
 /* Raise the error of a write to a view of MongoDB. */
@@ -30,11 +32,13 @@ static _Noreturn void
 refuse_view(const MtsBulk *bulk)
 {
 	MtsServerError view = mts_server_error(MTS_CODE_VIEW);
+	char *message = psprintf("cannot write to MongoDB collection \"%s.%s\" "
+							 "because it is a view",
+							 bulk->database, bulk->collection);
 
 	ereport(ERROR, (errcode(view.sqlstate),
-					errmsg("cannot write to MongoDB collection \"%s.%s\" "
-						   "because it is a view",
-						   bulk->database, bulk->collection),
+					errmsg("%s", bulk->message ? bulk->message : message),
+					bulk->message ? errdetail("The collection is a view.") : 0,
 					errhint("%s", view.hint)));
 	pg_unreachable();
 }
@@ -235,7 +239,7 @@ mts_bulk_error_describe(void *arg)
 		errcontext("bulk write after " INT64_FORMAT " points of the statement "
 				   "were stored in MongoDB collection \"%s.%s\"",
 				   npoints, bulk->database, bulk->collection);
-	if (bulk->outcome_is_unknown)
+	if (bulk->outcome_is_unknown && !bulk->stores_no_data)
 		errcontext("bulk write of " INT64_FORMAT " points; whether they were "
 				   "stored in MongoDB collection \"%s.%s\" is not known",
 				   bulk->points_in_flight, bulk->database, bulk->collection);

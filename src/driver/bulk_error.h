@@ -10,7 +10,7 @@
 
 #include "driver/bulk.h"
 
-extern char *mts_bulk_error_message(const MtsBulk *bulk);
+extern const char *mts_bulk_error_message(const MtsBulk *bulk);
 extern _Noreturn void mts_bulk_error_refuse_changed(const MtsBulk *bulk,
 													const char *detail);
 extern _Noreturn void mts_bulk_error_raise_failure(MtsBulk *bulk,

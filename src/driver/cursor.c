@@ -448,7 +448,8 @@ mts_cursor_find(MtsConnection *connection, const char *database,
 {
 	MtsCursor *cursor =
 		make_cursor(connection, database, collection,
-					mts_report_reading(database, collection),
+					find->message ? pstrdup(find->message)
+								  : mts_report_reading(database, collection),
 					find->on_primary ? MTS_FROM_PRIMARY : MTS_FROM_PREFERRED);
 	const bson_t *stages = mts_cursor_stages(find);
 

@@ -57,6 +57,8 @@ typedef struct MtsFind
 					   * all */
 	int64 *round_trips; /* counts those of the cursor, or NULL */
 	Oid relid;          /* the table that is read, or InvalidOid */
+	const char *message; /* of its errors; NULL for one that names the
+						  * collection */
 } MtsFind;
 
 extern bson_t *mts_cursor_stages(const MtsFind *find);

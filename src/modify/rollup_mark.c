@@ -18,6 +18,7 @@
 
 #include "access/table.h"
 #include "foreign/foreign.h"
+#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 #include "core/bson/template.h"
@@ -47,6 +48,7 @@ typedef struct MarkedRollup
 
 struct MtsRollupMarks
 {
+	Oid relid; /* the table that is written */
 	Oid userid;
 	int n;
 	MarkedRollup *items;
@@ -94,6 +96,7 @@ mts_rollup_mark_begin(const MtsTable *table, Oid userid)
 	if (rollups == NIL)
 		return NULL;
 	marks = palloc0(sizeof(MtsRollupMarks));
+	marks->relid = table->relid;
 	marks->userid = userid;
 	marks->items = palloc0(list_length(rollups) * sizeof(MarkedRollup));
 	foreach (lc, rollups)
@@ -176,6 +179,11 @@ mts_rollup_mark_bulk(const MtsRollup *rollup, Oid userid)
 					 .relid = table->relid,
 					 .database = table->database,
 					 .collection = MTS_ROLLUP_STATES,
+					 .message = psprintf("could not write the state of "
+										 "roll-up \"%s\" to MongoDB "
+										 "collection \"%s.%s\"",
+										 get_rel_name(table->relid),
+										 table->database, MTS_ROLLUP_STATES),
 					 .stores_no_data = true};
 }
 
@@ -290,6 +298,10 @@ mts_rollup_mark_send(MtsRollupMarks *marks)
 		if (marks->items[i].ranges.n == 0)
 			continue;
 		bulk = mts_rollup_mark_bulk(marks->items[i].rollup, marks->userid);
+		bulk.message = psprintf("could not mark intervals of \"%s\" as stale "
+								"in MongoDB collection \"%s.%s\"",
+								get_rel_name(marks->relid), bulk.database,
+								bulk.collection);
 		for (int j = i; j < marks->n; j++)
 		{
 			MarkedRollup *item = &marks->items[j];

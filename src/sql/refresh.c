@@ -387,7 +387,8 @@ read_document(const Refresh *refresh)
 {
 	MtsFind find = {.filter = mts_document_make("{_id: %v}", &refresh->name),
 					.on_primary = true,
-					.relid = refresh->relid};
+					.relid = refresh->relid,
+					.message = mts_rollup_message_of_reading(refresh->rollup)};
 
 	return mts_cursor_first(refresh->bulk.connection, refresh->bulk.database,
 							MTS_ROLLUP_STATES, &find);

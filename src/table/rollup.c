@@ -332,19 +332,23 @@ mts_rollup_owner_problem(Oid rollup, Oid source)
 static const char *
 find_points(const Declared *item, MtsRollup *rollup)
 {
+	const char *problem = NULL;
+
 	rollup->sources = NIL;
 	for (int n = 0; item && n < ndeclared; n++)
 	{
 		Oid source = source_of(item);
 
 		if (OidIsValid(source) && owner_of(source) != item->owner)
-			return "The table that option \"rollup_of\" names has another "
-				   "owner.";
+			problem = "The table that option \"rollup_of\" names has another "
+					  "owner.";
 		rollup->sources = lappend_oid(rollup->sources, source);
 		item = find_declared(source);
 	}
 	rollup->source = linitial_oid(rollup->sources);
 	rollup->points = llast_oid(rollup->sources);
+	if (problem)
+		return problem;
 	if (item)
 		return "Option \"rollup_of\" leads back to the table itself.";
 	if (!OidIsValid(rollup->points) ||
@@ -507,11 +511,15 @@ read_columns(MtsRollup *rollup)
 }
 
 /*
- * Read the options of a foreign table as those of a roll-up.  *problem is a
- * sentence that says why it is not a valid one, or NULL.
+ * mts_rollup_describe
+ *		Read what a foreign table declares as a roll-up.
+ *
+ * If it is not a valid one, *problem is a sentence that says why; otherwise it
+ * is NULL.  Then only table, source and points are set, as far as they are
+ * known.
  */
-static MtsRollup *
-read_table(Relation relation, const char **problem)
+MtsRollup *
+mts_rollup_describe(Relation relation, const char **problem)
 {
 	MtsRollup *rollup = palloc0(sizeof(MtsRollup));
 	Oid relid = RelationGetRelid(relation);
@@ -527,6 +535,8 @@ read_table(Relation relation, const char **problem)
 		*problem = rollup->table->problem;
 	if (!*problem)
 		*problem = read_options(GetForeignTable(relid)->options, rollup);
+	if (!*problem)
+		*problem = read_columns(rollup);
 	return rollup;
 }
 
@@ -540,10 +550,8 @@ read_table(Relation relation, const char **problem)
 MtsRollup *
 mts_rollup_try_open(Relation relation, const char **problem)
 {
-	MtsRollup *rollup = read_table(relation, problem);
+	MtsRollup *rollup = mts_rollup_describe(relation, problem);
 
-	if (!*problem)
-		*problem = read_columns(rollup);
 	return *problem ? NULL : rollup;
 }
 
@@ -706,9 +714,9 @@ mts_rollup_limit(const MtsRollup *rollup, TimestampTz now)
 static MtsRollupState
 state_by_application(const MtsRollup *rollup)
 {
-	return (MtsRollupState){
-		.until =
-			mts_rollup_limit(rollup, GetCurrentTransactionStartTimestamp())};
+	return (MtsRollupState){.until = mts_rollup_limit(
+								rollup, GetCurrentTransactionStartTimestamp()),
+							.refreshed = MTS_TIME_MIN};
 }
 
 /* ---- The state ---------------------------------------------------------- */
@@ -846,6 +854,20 @@ mts_rollup_read_until(const bson_t *doc, MtsTime *until)
 	return !bson_iter_init_find(&at, doc, "until") || read_time(&at, until);
 }
 
+/* Read what refreshes have recorded of themselves. */
+static void
+read_history(const bson_t *doc, MtsRollupState *state)
+{
+	const char *error = mts_document_string(doc, "failed.error");
+	bson_iter_t at;
+
+	if (bson_iter_init_find(&at, doc, "refreshed") &&
+		!read_time(&at, &state->refreshed))
+		state->refreshed = MTS_TIME_MIN;
+	state->took = mts_document_number(doc, "took");
+	state->error = error ? mts_document_text(error) : NULL;
+}
+
 /*
  * mts_rollup_parse_state
  *		Read the document with the state of a roll-up.  Without a document,
@@ -863,9 +885,11 @@ mts_rollup_parse_state(const MtsRollup *rollup, const bson_t *doc,
 	bson_iter_t at;
 	bool is_valid;
 
-	*state = (MtsRollupState){.until = MTS_TIME_MIN};
+	*state =
+		(MtsRollupState){.until = MTS_TIME_MIN, .refreshed = MTS_TIME_MIN};
 	if (!doc)
 		return;
+	read_history(doc, state);
 	state->generation = mts_document_number(doc, "generation");
 	is_valid = mts_rollup_read_until(doc, &until);
 	if (is_valid && until == MTS_TIME_MIN)
@@ -882,6 +906,23 @@ mts_rollup_parse_state(const MtsRollup *rollup, const bson_t *doc,
 	}
 	else
 		state->until = until;
+}
+
+/* The problem of a user who may not read the state */
+static const char is_hidden[] = "MongoDB's user may not read its state";
+
+/*
+ * mts_rollup_message_of_reading
+ *		Make the message of errors that occur while the state of a roll-up is
+ *		read.
+ */
+const char *
+mts_rollup_message_of_reading(const MtsRollup *rollup)
+{
+	return psprintf("could not read the state of roll-up \"%s\" in MongoDB "
+					"collection \"%s.%s\"",
+					get_rel_name(rollup->table->relid),
+					rollup->table->database, MTS_ROLLUP_STATES);
 }
 
 /*
@@ -901,19 +942,26 @@ mts_rollup_read_state(const MtsRollup *rollup, Oid userid,
 	MtsFind find = {.filter =
 						mts_document_make("{_id: %s}", mts_document_utf8(
 														   table->collection)),
+					.first_batch = 1,
+					.limit = 1,
 					.on_primary = snapshot == NULL,
 					.may_be_refused = true,
 					.snapshot = snapshot,
-					.relid = table->relid};
+					.relid = table->relid,
+					.message = mts_rollup_message_of_reading(rollup)};
+	MtsCursor *cursor;
 
 	if (rollup->by_application)
+	{
 		*state = state_by_application(rollup);
-	else
-		mts_rollup_parse_state(
-			rollup,
-			mts_cursor_first(mts_connection_get(table->serverid, userid),
-							 table->database, MTS_ROLLUP_STATES, &find),
-			state);
+		return;
+	}
+	cursor = mts_cursor_find(mts_connection_get(table->serverid, userid),
+							 table->database, MTS_ROLLUP_STATES, &find);
+	mts_rollup_parse_state(rollup, mts_cursor_next(cursor), state);
+	if (mts_cursor_is_refused(cursor))
+		state->problem = is_hidden;
+	mts_cursor_close(cursor);
 }
 
 /*
@@ -932,10 +980,12 @@ mts_rollup_try_read_state(const MtsRollup *rollup, Oid userid,
 	bson_t view;
 	uint32 code;
 
-	*state = rollup->by_application ? state_by_application(rollup)
-									: (MtsRollupState){.until = MTS_TIME_MIN};
+	mts_rollup_parse_state(rollup, NULL, state);
 	if (rollup->by_application)
+	{
+		*state = state_by_application(rollup);
 		return true;
+	}
 	if (mts_known_server_is_silent(table->serverid, userid))
 		return false;
 	connection = mts_connection_get(table->serverid, userid);
@@ -950,7 +1000,10 @@ mts_rollup_try_read_state(const MtsRollup *rollup, Oid userid,
 						  mts_document_utf8(table->collection)),
 		MTS_FROM_PREFERRED, &code);
 	if (!reply && code == MTS_CODE_UNAUTHORIZED)
+	{
+		state->problem = is_hidden;
 		return true;
+	}
 	if (!reply)
 		mts_known_record_silence(table->serverid, userid);
 	else if (bson_iter_init(&iter, reply) &&

@@ -68,7 +68,11 @@ typedef struct MtsRollupState
 	int64 generation;    /* grows when a refresh begins or ends; see
 						  * sql/refresh.c */
 	const char *problem; /* why nothing is complete although it has been
-						  * refreshed, or NULL */
+						  * refreshed, or why that is not known; or NULL */
+	MtsTime refreshed;   /* when the last refresh ended; MTS_TIME_MIN if none
+						* has */
+	int64 took;          /* milliseconds, of that refresh */
+	const char *error;   /* of a later refresh, which has failed; or NULL */
 } MtsRollupState;
 
 /* Which roll-ups of a table are listed */
@@ -87,6 +91,7 @@ extern const char *const mts_rollup_kinds[MTS_ROLLUP_NKINDS];
 extern bool mts_rollup_find_kind(const char *name, MtsRollupKind *kind);
 extern List *mts_rollup_list(Oid source, MtsRollupsOf use);
 extern const char *mts_rollup_owner_problem(Oid rollup, Oid source);
+extern MtsRollup *mts_rollup_describe(Relation relation, const char **problem);
 extern MtsRollup *mts_rollup_try_open(Relation relation, const char **problem);
 extern bool mts_rollup_could_be_of(Oid relid, const MtsTable *points);
 extern const MtsRollup *mts_rollup_open_to_mark(Relation relation,
@@ -102,6 +107,7 @@ extern MtsRanges mts_rollup_make_ranges(const bson_iter_t *array);
 extern bool mts_rollup_parse_range(const MtsRollup *rollup, const bson_t *item,
 								   MtsRange *range);
 extern int64 mts_rollup_fingerprint(const MtsRollup *rollup);
+extern const char *mts_rollup_message_of_reading(const MtsRollup *rollup);
 extern bool mts_rollup_read_until(const bson_t *doc, MtsTime *until);
 extern void mts_rollup_parse_state(const MtsRollup *rollup, const bson_t *doc,
 								   MtsRollupState *state);

@@ -404,11 +404,41 @@ foreach my $kind (grep { $_ eq 'set' } @kinds)
 	session_end($_) foreach $writer, $refresh;
 }
 
+# ---- The view of roll-ups ---------------------------------------------------
+
+# A transaction has written to the server
+foreach my $kind (grep { $_ eq 'set' } @kinds)
+{
+	my $seen = $nodes[0]->safe_psql('postgres', <<"END");
+		SET search_path = $kind, public;
+		BEGIN;
+		INSERT INTO points VALUES ('2024-02-26 01:01Z', 'k1', 1);
+		SELECT rollup, is_usable, stale_ranges > 0 FROM mongo_ts_rollups WHERE points = 'points'::regclass ORDER BY 1;
+END
+	is($seen, "hours|t|t\ndays|t|t", "$kind: a transaction that has written sees the state of roll-ups");
+	check_all($kind, '.. and all is right after a refresh');
+}
+
+# A server that is silent, and another one that is not
+SKIP:
+{
+	skip 'the server is external', 1 unless $is_own;
+	fault_signal('STOP');
+	my (undef, $seen) = $nodes[0]->psql('postgres', <<'END');
+		SET statement_timeout = '20s';
+		SELECT points, is_usable, problem FROM mongo_ts_rollups ORDER BY 1, rollup;
+END
+	fault_signal('CONT');
+	my $silent = 'standalone.points|f|MongoDB does not answer.';
+	my $wrong = $seen eq "$silent\n$silent\nset.points|t|\nset.points|t|" ? 0 : 1;
+	ok(!$wrong, "standalone: the view of roll-ups does not wait for a silent server: $wrong differ");
+}
+
 # ---- A user who may not read the states -------------------------------------
 
 SKIP:
 {
-	skip 'the server is external', 3 unless $is_own;
+	skip 'the server is external', 6 unless $is_own;
 	my $uri = mongod_start('--auth');
 	my $node = $nodes[0];
 	my $sums = 'SELECT count(*), sum(v) FROM points';
@@ -441,7 +471,25 @@ END
 	ok(!$wrong, "logins: who may not read the state of a roll-up gets points: $wrong differ");
 	$node->psql('postgres', "SET search_path = logins; SET ROLE low; INSERT INTO points VALUES ('2024-03-28Z', 1)",
 		stderr => \$err);
-	like($err, qr/mongo_ts_rollups/, '.. but cannot write them without a right to mark them');
+	like($err, qr/could not mark intervals of "points" as stale in MongoDB collection "logins.mongo_ts_rollups"/,
+		'.. but cannot write them without a right to mark them');
+	like($node->safe_psql('postgres', "SET search_path = logins; SET ROLE low; EXPLAIN (COSTS OFF) $sums"),
+		qr/Roll-up: hours, not used: MongoDB's user may not read its state/, '.. which EXPLAIN says');
+	is($node->safe_psql('postgres', <<'END'), "MongoDB's user may not read its state.", '.. and the view');
+		SET search_path = logins, public;
+		GRANT SELECT ON hours TO low;
+		SET ROLE low;
+		SELECT problem FROM mongo_ts_rollups WHERE NOT is_usable;
+END
+
+	# A view of MongoDB in place of the states
+	$node->safe_psql('postgres', <<'END');
+		SELECT mongo_ts_command('logins', '{"drop": "mongo_ts_rollups"}');
+		SELECT mongo_ts_command('logins', '{"create": "mongo_ts_rollups", "viewOn": "points", "pipeline": []}');
+END
+	$node->psql('postgres', "INSERT INTO logins.points VALUES ('2024-03-28Z', 1)", stderr => \$err);
+	like($err, qr/could not mark intervals of "points" as stale .*"logins.mongo_ts_rollups".*The collection is a view\./s,
+		'a view has no states');
 }
 
 $_->stop foreach @nodes;

@@ -35,11 +35,12 @@ foreach my $heading (slurp_file('CHANGELOG.md') =~ /^## (.*)/mg)
 
 # The members of the extension, with all their properties
 my $members = <<'END';
-	SELECT pg_describe_object(d.classid, d.objid, 0), pg_get_userbyid(coalesce(proowner, fdwowner)),
-		pg_get_functiondef(p.oid), proacl, fdwhandler::regproc, fdwvalidator::regproc,
+	SELECT pg_describe_object(d.classid, d.objid, 0), pg_get_userbyid(coalesce(proowner, fdwowner, relowner)),
+		pg_get_functiondef(p.oid), proacl, pg_get_viewdef(c.oid), relacl, fdwhandler::regproc, fdwvalidator::regproc,
 		fdwoptions, fdwacl, obj_description(d.objid), i.initprivs
 	  FROM pg_depend d
 	  LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
+	  LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
 	  LEFT JOIN pg_foreign_data_wrapper f
 		ON d.classid = 'pg_foreign_data_wrapper'::regclass AND f.oid = d.objid
 	  LEFT JOIN pg_init_privs i ON i.classoid = d.classid AND i.objoid = d.objid
@@ -122,6 +123,22 @@ my ($status, $out, $err) = $node->psql('privileges', 'ALTER EXTENSION mongo_ts_f
 is($status, 0, 'a function with privileges is upgraded');
 like($err, qr/WARNING:  privileges on function mongo_ts_preallocate are reset/, '... with a warning');
 is($node->safe_psql('privileges', $members), $fresh, '... and has the privileges of a fresh install');
+
+# ---- Another schema ---------------------------------------------------------
+
+$node->safe_psql('postgres', 'CREATE DATABASE elsewhere');
+$node->safe_psql('elsewhere', <<"END");
+	CREATE SCHEMA "time series";
+	CREATE EXTENSION mongo_ts_fdw SCHEMA "time series";
+	CREATE SERVER mongo FOREIGN DATA WRAPPER mongo_ts_fdw
+		OPTIONS (uri '$ENV{MONGODB_URI}', database 'mts_upgrade');
+	CREATE USER MAPPING FOR PUBLIC SERVER mongo;
+	CREATE FOREIGN TABLE points (ts timestamptz, k text, v float8 OPTIONS (field 'v.{second}')) SERVER mongo;
+	CREATE FOREIGN TABLE hours (ts timestamptz, n bigint OPTIONS (field 'h.{hour}', rollup 'count')) SERVER mongo
+		OPTIONS (rollup_of 'public.points', rollup_interval '1 hour', rollup_maintained_by 'application');
+END
+is($node->safe_psql('elsewhere', 'SELECT rollup, is_usable, stale_points FROM "time series".mongo_ts_rollups'), 'hours|t|0',
+	'the view of roll-ups is in the schema of the extension');
 
 # ---- Options --------------------------------------------------------------
 
