@@ -88,6 +88,54 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION mongo_ts_create_rollup(regclass, interval, text, text[], text[], text, interval) IS
   'declare a table with the totals of points in intervals';
 
+CREATE FUNCTION mongo_ts_rollup_columns(relation regclass, of_points boolean DEFAULT false,
+                                        OUT attnum smallint, OUT is_time boolean, OUT aggregate text,
+                                        OUT source regclass, OUT source_attnum smallint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT STABLE PARALLEL SAFE ROWS 10;
+
+COMMENT ON FUNCTION mongo_ts_rollup_columns(regclass, boolean) IS
+  'what the columns of a roll-up are computed of';
+
+CREATE FUNCTION mongo_ts_rollup_query(relation regclass, of_points boolean DEFAULT false)
+RETURNS text
+LANGUAGE sql STRICT STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+  WITH options AS (
+    SELECT width, CASE WHEN extract(month FROM width) > 0 THEN 'month' WHEN extract(day FROM width) > 0 THEN 'day' END AS unit, zone
+      FROM (SELECT max(option_value) FILTER (WHERE option_name = 'rollup_interval')::interval AS width,
+                   coalesce(max(option_value) FILTER (WHERE option_name = 'rollup_zone'), 'UTC') AS zone
+              FROM pg_foreign_table, pg_options_to_table(ftoptions) WHERE ftrelid = relation) o
+  ), columns AS (
+    SELECT own.attname AS name, format_type(own.atttypid, own.atttypmod) AS type, c.is_time, c.aggregate,
+           c.source, s.attname AS of, s.atttypid = 'float4'::regtype AS of_is_float4,
+           row_number() OVER (ORDER BY c.aggregate IS NOT NULL, c.attnum) AS place
+      FROM mongo_ts_rollup_columns(relation, of_points) c
+           JOIN pg_attribute own ON own.attrelid = relation AND own.attnum = c.attnum
+           LEFT JOIN pg_attribute s ON s.attrelid = c.source AND s.attnum = c.source_attnum
+  ), items AS (
+    SELECT columns.*,
+           CASE WHEN is_time AND unit IS NULL
+                THEN format('pg_catalog.date_bin(''%s seconds'', %I, ''2000-01-01 00:00:00+00'')', extract(epoch FROM width)::int, of)
+                WHEN is_time THEN format('pg_catalog.date_trunc(%L, %I, %L)', unit, of, zone)
+                WHEN aggregate IS NULL THEN quote_ident(of)
+                WHEN of IS NULL THEN 'pg_catalog.count(*)'
+                -- PostgreSQL adds single precision with single precision
+                ELSE format('pg_catalog.%s(%I%s)', aggregate, of,
+                            CASE WHEN aggregate = 'sum' AND of_is_float4 THEN '::float8' END) END AS value
+      FROM columns, options
+  )
+  SELECT format('SELECT %s FROM %s WHERE %I OPERATOR(pg_catalog.>=) $1 AND %3$I OPERATOR(pg_catalog.<) $2 GROUP BY %s',
+                string_agg(format('(%s)::%s AS %I', value, type, name), ', ' ORDER BY place), max(source::oid)::regclass,
+                max(of::text) FILTER (WHERE is_time), string_agg(place::text, ', ' ORDER BY place) FILTER (WHERE aggregate IS NULL))
+    FROM items;
+END;
+
+COMMENT ON FUNCTION mongo_ts_rollup_query(regclass, boolean) IS
+  'the query that computes the rows of a roll-up from $1 to $2';
+
 CREATE FUNCTION mongo_ts_refresh_rollup(relation regclass, start_time timestamptz DEFAULT NULL,
                                         end_time timestamptz DEFAULT NULL)
 RETURNS timestamptz
