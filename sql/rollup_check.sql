@@ -38,3 +38,16 @@ SELECT mongo_ts_rollup_query('own', of_points => true);
 ALTER FOREIGN TABLE months DROP COLUMN points;
 ALTER FOREIGN TABLE own DROP COLUMN highest;
 SELECT try($$SELECT mongo_ts_rollup_query('own')$$);
+
+-- Clocks can begin a day at 1:00 ----------------------------------------------
+
+\i sql/include/same.sql
+CREATE FOREIGN TABLE havana (ts timestamptz OPTIONS (field 'day'), v int OPTIONS (field 'v.{minute of day}')) SERVER rollup_check;
+INSERT INTO havana SELECT t, 1 FROM generate_series(timestamptz '2013-03-08Z', '2013-03-14Z', '10 minutes') t;
+SELECT mongo_ts_create_rollup('havana', '1 day', zone => 'America/Havana');
+SELECT mongo_ts_refresh_rollup('havana_1d') IS NOT NULL;
+UPDATE pg_class SET reltuples = 1e7, relpages = 1e7 WHERE oid = 'havana'::regclass;
+SELECT rows_of($$SELECT date_trunc('day', ts, 'America/Havana'), count(*) FROM havana GROUP BY 1$$, 'mongo_ts_fdw.enable_rollups');
+SELECT rows_of($$SELECT date_trunc('month', ts, 'America/Havana'), count(*) FROM havana GROUP BY 1$$, 'mongo_ts_fdw.enable_rollups');
+SELECT mongo_ts_refresh_rollup('havana_1d', '2013-03-10 12:00', '2013-03-10 13:00') IS NOT NULL;
+SELECT ts AT TIME ZONE 'America/Havana', points FROM havana_1d ORDER BY 1;
