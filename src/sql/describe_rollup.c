@@ -1,25 +1,27 @@
 /*
- * rollup_columns.c
- *		SQL function that tells what the columns of a roll-up are computed of:
- *		mongo_ts_rollup_columns.
+ * describe_rollup.c
+ *		SQL functions that describe a roll-up: mongo_ts_rollup_columns,
+ *		mongo_ts_rollup_intervals and mongo_ts_rollup_first_kept.
  *
- * The statements of a refresh and of a check are made of this in SQL.  They
- * read the table that the roll-up summarizes or, where that is a finer
- * roll-up, its points.
+ * The install script makes the statements of a refresh and of a check of this.
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/table.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
 #include "table/rollup.h"
 
 PG_FUNCTION_INFO_V1(mongo_ts_rollup_columns);
+PG_FUNCTION_INFO_V1(mongo_ts_rollup_intervals);
+PG_FUNCTION_INFO_V1(mongo_ts_rollup_first_kept);
 
 /* The columns of mongo_ts_rollup_columns() */
 enum
@@ -157,4 +159,68 @@ mongo_ts_rollup_columns(PG_FUNCTION_ARGS)
 	add_columns(&columns);
 	table_close(relation, NoLock);
 	PG_RETURN_VOID();
+}
+
+static MtsRollup *
+open_rollup(Oid relid)
+{
+	Relation relation = mts_table_open_relation(relid, AccessShareLock);
+	MtsRollup *rollup = mts_rollup_open(relation);
+
+	table_close(relation, NoLock);
+	return rollup;
+}
+
+/* Tell whether two intervals begin at one time by the clocks. */
+static bool
+is_repeated(const MtsRollup *rollup, MtsTime a, MtsTime b)
+{
+	return a != b && mts_clock_local(&rollup->clock, a) ==
+						 mts_clock_local(&rollup->clock, b);
+}
+
+/*
+ * SQL: mongo_ts_rollup_intervals(relation regclass, from_time timestamptz,
+ *		to_time timestamptz) returns record
+ *
+ * Return the begin of the interval that holds a time, and the end of the last
+ * one that ends at or before another time, but of the former at least.  The
+ * third column tells whether clocks are set back over the begin of a day: then
+ * its row can have points that are before the begin.
+ */
+Datum
+mongo_ts_rollup_intervals(PG_FUNCTION_ARGS)
+{
+	const MtsRollup *rollup = open_rollup(PG_GETARG_OID(0));
+	MtsTime start = mts_rollup_floor(rollup, PG_GETARG_TIMESTAMPTZ(1));
+	MtsTime stop = mts_rollup_floor(rollup, PG_GETARG_TIMESTAMPTZ(2));
+	Datum values[3];
+	bool nulls[3] = {false};
+	TupleDesc desc;
+
+	stop = Max(stop, mts_rollup_ceil(rollup, start + 1));
+	values[0] = TimestampTzGetDatum(start);
+	values[1] = TimestampTzGetDatum(stop);
+	values[2] = BoolGetDatum(
+		is_repeated(rollup, start, mts_rollup_floor(rollup, start - 1)) ||
+		is_repeated(rollup, start, mts_rollup_floor(rollup, stop - 1)));
+	(void) get_call_result_type(fcinfo, NULL, &desc);
+	PG_RETURN_DATUM(HeapTupleGetDatum(
+		heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
+}
+
+/*
+ * SQL: mongo_ts_rollup_first_kept(relation regclass) returns timestamptz
+ *
+ * Return the begin of the first interval whose points have not been removed
+ * because of their age; NULL if no option says that they are.
+ */
+Datum
+mongo_ts_rollup_first_kept(PG_FUNCTION_ARGS)
+{
+	MtsTime first = mts_rollup_first_kept(open_rollup(PG_GETARG_OID(0)));
+
+	if (first == MTS_TIME_MIN)
+		PG_RETURN_NULL();
+	PG_RETURN_TIMESTAMPTZ(first);
 }
