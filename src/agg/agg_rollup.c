@@ -458,9 +458,8 @@ look_up_interval(MtsRollupScan *rollup, MtsTime start)
 
 	if (interval)
 		return interval;
-	if (mts_rollup_floor(of, start) != start ||
-		!mts_clock_step(&of->clock, start, of->interval, 1, &end) ||
-		end <= start)
+	end = mts_rollup_ceil(of, start + 1);
+	if (mts_rollup_floor(of, start) != start || end == MTS_TIME_MAX)
 		return NULL;
 	interval = hash_search(rollup->intervals, &start, HASH_ENTER, NULL);
 	interval->end = end;

@@ -650,9 +650,10 @@ mts_rollup_ceil(const MtsRollup *rollup, MtsTime t)
 
 	if (begin == t)
 		return t;
-	return mts_clock_step(&rollup->clock, begin, rollup->interval, 1, &end)
-			   ? end
-			   : MTS_TIME_MAX;
+	if (!mts_clock_step(&rollup->clock, begin, rollup->interval, 1, &end))
+		return MTS_TIME_MAX;
+	/* a day that clocks begin at 1:00 does not end at 1:00 */
+	return mts_rollup_floor(rollup, end);
 }
 
 /*
