@@ -71,6 +71,14 @@ typedef struct MtsRollupState
 						  * refreshed, or NULL */
 } MtsRollupState;
 
+/* A roll-up that a background worker refreshes */
+typedef struct MtsRefreshedRollup
+{
+	Oid relid;
+	Oid owner;
+	int64 interval; /* from one refresh to the next one, in microseconds */
+} MtsRefreshedRollup;
+
 /* The problem of rows that were computed by other options */
 extern const char mts_rollup_is_altered[];
 
@@ -78,6 +86,7 @@ extern const char *const mts_rollup_kinds[MTS_ROLLUP_NKINDS];
 
 extern bool mts_rollup_find_kind(const char *name, MtsRollupKind *kind);
 extern List *mts_rollup_list(Oid source, bool is_written);
+extern List *mts_rollup_list_refreshed(void);
 extern MtsRollup *mts_rollup_try_open(Relation relation, const char **problem);
 extern const MtsRollup *mts_rollup_open_to_mark(Relation relation,
 												const MtsTable *points);
