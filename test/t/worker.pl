@@ -101,7 +101,7 @@ sub is_refreshed
 	my ($rollup) = @_;
 	my $before = refreshed($rollup);
 
-	return $node->poll_query_until('postgres', 'SELECT ' . field($rollup, 'refreshed,$date') . ' IS DISTINCT FROM ' . quoted($before));
+	return $node->poll_query_until('postgres', 'SELECT ' . field($rollup, 'refreshed,$date') . ' <> ' . quoted($before));
 }
 
 sub await_refresh { return ok(is_refreshed($_[0]), $_[1]) }
@@ -113,7 +113,7 @@ sub await_log
 	my $begin = time;
 	my $has = 0;
 
-	until ($has || time - $begin > 180)
+	until ($has || time - $begin > $PostgreSQL::Test::Utils::timeout_default)
 	{
 		$has = slurp_file($node->logfile) =~ $pattern;
 		usleep(50_000) unless $has;
