@@ -164,6 +164,10 @@ SELECT value, left(on_table('rollup_interval', value), 10) FROM
            2 days, 1 week, 3 months, 1 day 1 hour, -1 hour}'::text[]) value;
 SELECT on_table('rollup_interval', value) FROM unnest('{7 minutes, 1 week}'::text[]) value;
 SELECT on_table('rollup_lag', value) FROM unnest('{1 day 2 hours, 1 month, -1 second}'::text[]) value;
+SELECT on_table('rollup_refresh', value) FROM unnest('{0, 500 ms, 13 months, often, 5 minutes}'::text[]) value;
+SELECT try(format($$CREATE FOREIGN TABLE tried (ts timestamptz) SERVER options
+  OPTIONS (rollup_of 'public.sensors', rollup_refresh '5 minutes', rollup_maintained_by %L)$$, maintained_by))
+  FROM unnest('{application, refresh}'::text[]) maintained_by;
 SELECT on_table('rollup_maintained_by', 'nobody'), on_column('rollup', 'avg'), on_column('rollup_column', '');
 SELECT on_table('slot_clock', 'zone');
 SELECT on_table('native_buckets', 'on');

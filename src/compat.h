@@ -488,6 +488,16 @@ mts_input_softly(FmgrInfo *input, char *text, Oid ioparam, int32 typmod,
 /* libpq/libpq.h declares it, but includes headers that packages may lack. */
 extern bool pq_check_connection(void);
 
+/* ---- Background workers ------------------------------------------------- */
+
+/* Since 17, a background worker can be connected as a role without LOGIN. */
+#include "postmaster/bgworker.h"
+#if PG_VERSION_NUM >= 170000
+#define MTS_WORKER_FLAGS BGWORKER_BYPASS_ROLELOGINCHECK
+#else
+#define MTS_WORKER_FLAGS 0
+#endif
+
 /* ---- EXPLAIN ------------------------------------------------------------ */
 
 /* 16 adds EXPLAIN (GENERIC_PLAN). */

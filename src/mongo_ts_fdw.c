@@ -22,6 +22,7 @@
 #include "fdw_modify.h"
 #include "fdw_scan.h"
 #include "import/import.h"
+#include "launcher.h"
 #include "plan/agg_path.h"
 #include "plan/agg_plan.h"
 #include "plan/analyze.h"
@@ -89,6 +90,7 @@ _PG_init(void)
 							 "Logs each command that is sent to MongoDB.",
 							 NULL, &mts_log_commands, false, PGC_SUSET, 0,
 							 NULL, NULL, NULL);
+	mts_launcher_init();
 	MarkGUCPrefixReserved("mongo_ts_fdw");
 }
 

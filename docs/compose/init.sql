@@ -30,6 +30,9 @@ SELECT mongo_ts_refresh_rollup('readings_1d');
 
 ANALYZE readings, readings_1h, readings_1d;
 
+-- From now on, a background worker refreshes both.
+ALTER FOREIGN TABLE readings_1d OPTIONS (ADD rollup_refresh '5 minutes');
+
 -- Grafana reads, and no panel takes longer than half a minute.
 CREATE ROLE grafana LOGIN PASSWORD 'grafana';
 ALTER ROLE grafana SET statement_timeout = '30s';

@@ -276,7 +276,6 @@ invalidate(Datum arg, int cacheid, uint32 hash)
 void
 mts_connection_init(void)
 {
-	mongoc_init();
 	mongoc_log_set_handler(log_message, NULL);
 	RegisterXactCallback(at_transaction_end, NULL);
 	RegisterSubXactCallback(at_subtransaction_end, NULL);

@@ -50,6 +50,10 @@ append_escaped(StringInfo uri, const char *text)
  * libmongoc reads the URI, because it refuses a mechanism that requires a user
  * if there is none.  Returns NULL when the URI cannot be read, or when the
  * credentials do not fit its mechanism.  The caller destroys the result.
+ *
+ * libmongoc is started here, where its use begins, since the postmaster may
+ * load the library and never use it.  Some builds of libmongoc 1 start
+ * themselves when they are loaded.
  */
 mongoc_uri_t *
 mts_uri_parse(const char *text, const char *username, const char *password)
@@ -58,6 +62,7 @@ mts_uri_parse(const char *text, const char *username, const char *password)
 	StringInfoData uri;
 	bson_error_t error; /* may repeat a password, so it is not shown */
 
+	mongoc_init();
 	text = mts_document_utf8(text);
 	scheme = strstr(text, "://");
 	if (!username || !scheme)

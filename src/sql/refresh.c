@@ -839,13 +839,31 @@ read_state(Refresh *refresh, const MtsRange **wanted)
 	return doc;
 }
 
+/* Record in the state that the refresh has ended, and when it had begun. */
+static void
+record_end(Refresh *refresh, TimestampTz begin)
+{
+	bson_value_t now = {.value_type = BSON_TYPE_DATE_TIME};
+	bson_value_t took = {.value_type = BSON_TYPE_INT64};
+	MtsOp op = {.kind = MTS_OP_UPSERT,
+				.selector = mts_document_make("{_id: %v}", &refresh->name)};
+	TimestampTz end = GetCurrentTimestamp();
+
+	now.value.v_datetime = (end - MTS_UNIX_EPOCH) / 1000;
+	took.value.v_int64 = (end - begin) / 1000;
+	op.document = mts_document_make(
+		"{$set: {refreshed: %v, took: %v}, $unset: {failed: 1}}", &now, &took);
+	mts_bulk_execute(&refresh->bulk, &op, 1);
+}
+
 /* Refresh a roll-up, after those that it is computed from. */
 static MtsTime
 refresh_rollup(Oid relid, const MtsRange *wanted)
 {
 	Refresh refresh = {.relid = relid, .rollup = open_rollup(relid)};
 	const MtsRollup *rollup = refresh.rollup;
-	MtsTime limit = mts_rollup_limit(rollup, GetCurrentTimestamp());
+	TimestampTz begin = GetCurrentTimestamp();
+	MtsTime limit = mts_rollup_limit(rollup, begin);
 	const bson_t *doc;
 
 	if (rollup->by_application)
@@ -870,6 +888,7 @@ refresh_rollup(Oid relid, const MtsRange *wanted)
 	if (refresh.todo.n == 0)
 	{
 		take_stale(&refresh, doc);
+		record_end(&refresh, begin);
 		return refresh.is_altered ? MTS_TIME_MIN : refresh.state.until;
 	}
 	announce(&refresh);
@@ -885,6 +904,7 @@ refresh_rollup(Oid relid, const MtsRange *wanted)
 	if (refresh.finer)
 		leave_out_unready(&refresh);
 	compute_all(&refresh);
+	record_end(&refresh, begin);
 	mts_rollup_parse_state(rollup, read_document(&refresh), &refresh.state);
 	return refresh.state.until;
 }

@@ -30,6 +30,7 @@
 #include "driver/document.h"
 #include "driver/report.h"
 #include "driver/uri.h"
+#include "table/schedule.h"
 #include "table/zone.h"
 
 /* ---- Values ----------------------------------------------------------- */
@@ -306,6 +307,25 @@ check_rollup_interval(const char *value, MtsError *error)
 					 "those by quarters and years by one of months.");
 }
 
+/* Check how often a roll-up is refreshed. */
+static bool
+check_refresh(const char *value, MtsError *error)
+{
+	MtsSpan span;
+	int64 length;
+
+	if (!check_span(value, error))
+		return false;
+	span = mts_option_span(value);
+	length = mts_span_length(span, 30);
+	return (span.months <= 12 && span.days <= 366 &&
+			span.usecs <= 366 * MTS_DAY && length >= MTS_SECOND &&
+			length <= 366 * MTS_DAY) ||
+		   mts_report_refuse(
+			   error, "The value must be from \"1 second\" to \"1 year\".",
+			   NULL);
+}
+
 /* Check the lag of a roll-up, which may be zero. */
 static bool
 check_lag(const char *value, MtsError *error)
@@ -415,6 +435,7 @@ static const struct
 	{"rollup_interval", ON_TABLE | OF_ROWS, check_rollup_interval},
 	{"rollup_zone", ON_TABLE | OF_ROWS, check_zone},
 	{"rollup_lag", ON_TABLE, check_lag},
+	{"rollup_refresh", ON_TABLE, check_refresh},
 	{"rollup_retention", ON_TABLE, check_lag},
 	{"rollup_maintained_by", ON_TABLE, NULL,
 	 "Valid values are \"refresh\" and \"application\"."},
@@ -589,6 +610,35 @@ context_of(Oid catalog)
 	}
 }
 
+/*
+ * Check that a table with option rollup_refresh is refreshed, and tell the
+ * launcher.
+ */
+static void
+check_is_refreshed(List *list)
+{
+	const char *by = mts_option_get(list, "rollup_maintained_by");
+
+	if (!mts_option_get(list, "rollup_refresh"))
+		return;
+	if (!mts_option_get(list, "rollup_of") ||
+		(by && strcmp(by, "application") == 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+				 errmsg("option \"rollup_refresh\" requires a roll-up"),
+				 errdetail("It is an option of a table with option "
+						   "\"rollup_of\" that no application maintains.")));
+	if (!mts_schedule_is_read())
+		ereport(NOTICE,
+				(errmsg("no background worker refreshes the roll-up"),
+				 errdetail("The server did not load the library when it "
+						   "started, so option \"rollup_refresh\" has no "
+						   "effect."),
+				 errhint("Add shared_preload_libraries = 'mongo_ts_fdw' to "
+						 "postgresql.conf, and restart the server.")));
+	mts_schedule_note_change();
+}
+
 /* SQL: mongo_ts_fdw_validator(options text[], catalog oid) returns void */
 Datum
 mongo_ts_fdw_validator(PG_FUNCTION_ARGS)
@@ -599,6 +649,7 @@ mongo_ts_fdw_validator(PG_FUNCTION_ARGS)
 
 	foreach (lc, list)
 		check_option(lfirst(lc), context_of(catalog));
+	check_is_refreshed(list);
 	PG_RETURN_VOID();
 }
 

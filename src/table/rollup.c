@@ -66,6 +66,7 @@ typedef struct Declared
 	const char *schema; /* of the table that it summarizes */
 	const char *name;   /* of that table */
 	int64 length;       /* of its interval, about */
+	int64 refresh;      /* how often it is refreshed, in microseconds; or 0 */
 } Declared;
 
 static Declared *declared = NULL; /* the coarsest first */
@@ -138,6 +139,7 @@ add_declared(HeapTuple tuple, TupleDesc desc)
 	List *list = isnull ? NIL : untransformRelOptions(options);
 	const char *source = mts_option_get(list, "rollup_of");
 	const char *interval = mts_option_get(list, "rollup_interval");
+	const char *refresh = mts_option_get(list, "rollup_refresh");
 	List *names;
 
 	if (!source || !SplitIdentifierString(pstrdup(source), '.', &names) ||
@@ -157,7 +159,10 @@ add_declared(HeapTuple tuple, TupleDesc desc)
 				   .length =
 					   interval
 						   ? mts_span_length(mts_option_span(interval), 30)
-						   : 0};
+						   : 0,
+				   .refresh =
+					   refresh ? mts_span_length(mts_option_span(refresh), 30)
+							   : 0};
 }
 
 static void
@@ -321,6 +326,32 @@ mts_rollup_owner_problem(Oid rollup, Oid source)
 	return item ? problem_of_owner(item, owner_of(source),
 								   GetForeignTable(source)->serverid)
 				: NULL;
+}
+
+/*
+ * mts_rollup_list_refreshed
+ *		Return the roll-ups of all roles that are refreshed from time to time,
+ *		as MtsRefreshedRollup, the coarsest first.
+ */
+List *
+mts_rollup_list_refreshed(void)
+{
+	List *result = NIL;
+
+	make_list();
+	for (int i = 0; i < ndeclared; i++)
+	{
+		MtsRefreshedRollup *rollup;
+
+		if (declared[i].refresh == 0)
+			continue;
+		rollup = palloc(sizeof(*rollup));
+		rollup->relid = declared[i].relid;
+		rollup->owner = declared[i].owner;
+		rollup->interval = declared[i].refresh;
+		result = lappend(result, rollup);
+	}
+	return result;
 }
 
 /* ---- A roll-up ---------------------------------------------------------- */

@@ -83,6 +83,14 @@ typedef enum MtsRollupsOf
 	MTS_ROLLUPS_NAMED    /* also those of other owners and servers */
 } MtsRollupsOf;
 
+/* A roll-up that a background worker refreshes */
+typedef struct MtsRefreshedRollup
+{
+	Oid relid;
+	Oid owner;
+	int64 interval; /* from one refresh to the next one, in microseconds */
+} MtsRefreshedRollup;
+
 /* The problem of rows that were computed by other options */
 extern const char mts_rollup_is_altered[];
 
@@ -92,6 +100,7 @@ extern bool mts_rollup_find_kind(const char *name, MtsRollupKind *kind);
 extern List *mts_rollup_list(Oid source, MtsRollupsOf use);
 extern const char *mts_rollup_owner_problem(Oid rollup, Oid source);
 extern MtsRollup *mts_rollup_describe(Relation relation, const char **problem);
+extern List *mts_rollup_list_refreshed(void);
 extern MtsRollup *mts_rollup_try_open(Relation relation, const char **problem);
 extern bool mts_rollup_could_be_of(Oid relid, const MtsTable *points);
 extern const MtsRollup *mts_rollup_open_to_mark(Relation relation,
