@@ -47,10 +47,11 @@ CREATE FUNCTION is_current(rollup text, width interval) RETURNS boolean LANGUAGE
     FROM mongo_ts_find('rollups', 'mongo_ts_rollups', json_build_object('_id', rollup)) d
 $$;
 -- A range that has been computed stays stale for two minutes, in which the write that it is for could still be executed.
--- Let these pass.
+-- Let these pass.  No document is late.
 CREATE PROCEDURE settle() LANGUAGE sql AS $$
   SELECT mongo_ts_command('rollups', '{"update": "mongo_ts_rollups", "updates": [
-    {"q": {"stale.0": {"$exists": true}}, "u": {"$set": {"stale.$[].computed": {"$date": "2000-01-01T00:00:00Z"}}}, "multi": true}]}')
+    {"q": {"stale.0": {"$exists": true}}, "u": {"$set": {"stale.$[].computed": {"$date": "2000-01-01T00:00:00Z"}}}, "multi": true},
+    {"q": {"until": {"$exists": true}}, "u": {"$set": {"refreshed": {"$date": "2100-01-01T00:00:00Z"}}}, "multi": true}]}')
 $$;
 CREATE PROCEDURE refresh() LANGUAGE plpgsql AS $$
 BEGIN

@@ -1,17 +1,19 @@
 /*
  * mark_rollup.c
- *		SQL function that marks intervals of roll-ups as stale:
- *		mongo_ts_mark_rollup.
+ *		SQL functions that mark intervals of roll-ups as stale:
+ *		mongo_ts_mark_rollup and mongo_ts_mark_late.
  *
- * It marks what a write of points in a range would mark: the intervals of all
- * roll-ups of these points.  A coarser roll-up is computed from a finer one, so
- * to mark one of them alone would compute it from rows that are wrong, too.
+ * They mark what a write of points would mark: the intervals of all roll-ups
+ * of these points.  A coarser roll-up is computed from a finer one, so to mark
+ * one of them alone would compute it from rows that are wrong, too.
  */
 #include "postgres.h"
 
 #include "access/table.h"
+#include "executor/executor.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "port/pg_bswap.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -19,11 +21,22 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
+#include "core/bson/template.h"
+#include "driver/document.h"
 #include "modify/rollup_mark.h"
+#include "scan/scan.h"
+#include "table/collections.h"
 #include "table/option.h"
 #include "table/rollup.h"
 
 PG_FUNCTION_INFO_V1(mongo_ts_mark_rollup);
+PG_FUNCTION_INFO_V1(mongo_ts_mark_late);
+
+/* The most ranges that late documents are marked by; more are joined */
+#define MAX_LATE 64
+
+/* How many times are kept before they are made to ranges */
+#define TIMES_AT_ONCE 4096
 
 /* Return the table whose points a table has, or is a roll-up of. */
 static Oid
@@ -77,4 +90,131 @@ mongo_ts_mark_rollup(PG_FUNCTION_ARGS)
 	table_close(points, NoLock);
 	table_close(relation, NoLock);
 	PG_RETURN_VOID();
+}
+
+/* ---- Late documents ----------------------------------------------------- */
+
+/* Return the first ObjectId of a time. */
+static bson_value_t
+first_id(TimestampTz t)
+{
+	bson_value_t id = {.value_type = BSON_TYPE_OID};
+	uint32 seconds =
+		pg_hton32((uint32) ((t - MTS_UNIX_EPOCH) / USECS_PER_SEC));
+
+	memcpy(id.value.v_oid.bytes, &seconds, sizeof(seconds));
+	return id;
+}
+
+/*
+ * Return the filter of the documents that were made at or after a time, and
+ * can have points before another time.
+ */
+static bson_t *
+late_filter(const MtsScan *scan, TimestampTz since, MtsTime until)
+{
+	MtsRange range = {MTS_TIME_MIN, until};
+	MtsRanges times = {1, &range};
+	MtsQuerySpec spec = scan->spec;
+	bson_value_t id = first_id(since);
+	bson_t *terms = mts_document_new();
+
+	spec.times = &times;
+	mts_template_push(terms, "{_id: {$gte: %v}}", &id);
+	return mts_query_restrict(
+		mts_query_make(scan->table, &spec, scan->econtext)->filter, terms);
+}
+
+/* Add the intervals of the points that a scan reads before a time. */
+static void
+read_late(MtsScan *scan, const MtsRollup *rollup, MtsTime until,
+		  TupleTableSlot *slot, MtsRanges *late)
+{
+	while (mts_scan_next_bucket(scan))
+		while (mts_bucket_next_row(scan->bucket, slot))
+		{
+			MtsTime t = DatumGetTimestampTz(
+				slot->tts_values[scan->table->layout.time_column]);
+
+			if (slot->tts_isnull[scan->table->layout.time_column] ||
+				t >= until)
+				continue;
+			if (late->n >= TIMES_AT_ONCE)
+			{
+				mts_ranges_normalize(late);
+				mts_ranges_join(late, MAX_LATE, MTS_TIME_MIN);
+			}
+			late->items[late->n++] =
+				(MtsRange){mts_rollup_floor(rollup, t),
+						   mts_rollup_ceil(rollup, t + 1)};
+		}
+	mts_ranges_normalize(late);
+	mts_ranges_join(late, MAX_LATE, MTS_TIME_MIN);
+}
+
+/* Find the intervals before a time of points in documents made since another.
+ */
+static void
+find_late(const MtsRollup *rollup, const MtsTable *points, TupleDesc desc,
+		  TimestampTz since, MtsTime until, MtsRanges *late)
+{
+	ExprContext *econtext = CreateStandaloneExprContext();
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+	MtsScan *scan =
+		mts_scan_new(points, GetUserId(),
+					 list_make1_int(points->layout.time_column + 1), econtext);
+	const bson_t *filter = late_filter(scan, since, until);
+	MtsCollections *all = mts_collections_list(points, GetUserId(), false);
+
+	for (int i = 0; i < all->n; i++)
+	{
+		mts_scan_set_collection(scan, all->items[i].name);
+		mts_scan_set_filter(scan, filter);
+		read_late(scan, rollup, until, slot, late);
+		mts_scan_reset(scan);
+	}
+	ExecDropSingleTupleTableSlot(slot);
+	FreeExprContext(econtext, true);
+}
+
+/*
+ * SQL: mongo_ts_mark_late(relation regclass, since timestamptz,
+ *		until timestamptz) returns bigint
+ *
+ * Mark the intervals of points that are before until, but whose documents were
+ * made at or after since, by the time in their ObjectIds.  Returns the number
+ * of ranges.  The _ids of a native time-series collection tell nothing.
+ */
+Datum
+mongo_ts_mark_late(PG_FUNCTION_ARGS)
+{
+	Relation relation =
+		mts_table_open_relation(PG_GETARG_OID(0), AccessShareLock);
+	MtsRange items[TIMES_AT_ONCE + 1];
+	MtsRanges late = {0, items};
+	const MtsRollup *rollup;
+	const MtsTable *table;
+	MtsRollupMarks *marks;
+	Relation points;
+	Oid before;
+
+	mts_rollup_check_owner(relation);
+	rollup = mts_rollup_open(relation);
+	points = table_open(rollup->points, AccessShareLock);
+	table = mts_table_open(points);
+	if (!table->native)
+		find_late(rollup, table, RelationGetDescr(points),
+				  PG_GETARG_TIMESTAMPTZ(1), PG_GETARG_TIMESTAMPTZ(2), &late);
+	/* nothing more is written by those who made the documents */
+	before = mts_rollup_mark_exempt(RelationGetRelid(relation));
+	marks = late.n > 0 ? mts_rollup_mark_begin(table, GetUserId()) : NULL;
+	for (int i = 0; i < late.n && marks; i++)
+	{
+		mts_rollup_mark_add(marks, late.items[i].from, late.items[i].to - 1);
+		mts_rollup_mark_send(marks);
+	}
+	(void) mts_rollup_mark_exempt(before);
+	table_close(points, NoLock);
+	table_close(relation, NoLock);
+	PG_RETURN_INT64(late.n);
 }

@@ -660,6 +660,29 @@ mts_rollup_open_to_mark(Relation relation, const MtsTable *points)
 	return rollup;
 }
 
+/*
+ * mts_rollup_check_owner
+ *		Check that the current user is the owner of a table, to administer its
+ *		roll-ups.
+ *
+ * A member of the owner's role is not, nor a superuser: what is executed runs
+ * what the owner has declared, such as defaults and the constraints of
+ * domains.
+ */
+void
+mts_rollup_check_owner(Relation relation)
+{
+	Oid owner = relation->rd_rel->relowner;
+
+	if (owner != GetUserId())
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("must be owner of foreign table %s",
+						RelationGetRelationName(relation)),
+				 errhint("Use SET ROLE %s.",
+						 quote_identifier(GetUserNameFromId(owner, false)))));
+}
+
 /* ---- Intervals ---------------------------------------------------------- */
 
 /* mts_rollup_floor: the begin of the interval that holds a time. */

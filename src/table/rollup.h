@@ -106,6 +106,7 @@ extern bool mts_rollup_could_be_of(Oid relid, const MtsTable *points);
 extern const MtsRollup *mts_rollup_open_to_mark(Relation relation,
 												const MtsTable *points);
 extern MtsRollup *mts_rollup_open(Relation relation);
+extern void mts_rollup_check_owner(Relation relation);
 extern MtsTime mts_rollup_floor(const MtsRollup *rollup, MtsTime t);
 extern MtsTime mts_rollup_ceil(const MtsRollup *rollup, MtsTime t);
 extern bool mts_rollup_is_made_of(const MtsRollup *rollup,

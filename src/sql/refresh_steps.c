@@ -1,0 +1,339 @@
+/*
+ * refresh_steps.c
+ *		SQL functions by which mongo_ts_refresh_rollup does what SQL cannot:
+ *		lock a roll-up, wait for writers, read and change its state, and
+ *		compute a chunk of rows.
+ *
+ * The refresh itself is in the install script.  All of these require that the
+ * current user owns the roll-up.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "driver/cursor.h"
+#include "driver/document.h"
+#include "driver/xact.h"
+#include "modify/rollup_mark.h"
+#include "table/rollup.h"
+
+PG_FUNCTION_INFO_V1(mongo_ts_lock_rollup);
+PG_FUNCTION_INFO_V1(mongo_ts_wait_for_writers);
+PG_FUNCTION_INFO_V1(mongo_ts_rollup_document);
+PG_FUNCTION_INFO_V1(mongo_ts_change_rollup);
+PG_FUNCTION_INFO_V1(mongo_ts_compute_rollup);
+
+/* ---- Opening ------------------------------------------------------------ */
+
+/* Open a roll-up of the current user. */
+static MtsRollup *
+open_own(Oid relid, LOCKMODE mode)
+{
+	Relation relation = mts_table_open_relation(relid, AccessShareLock);
+	MtsRollup *rollup;
+
+	/* others cannot lock the table, or read its options in errors */
+	mts_rollup_check_owner(relation);
+	LockRelationOid(relid, mode);
+	rollup = mts_rollup_open(relation);
+	table_close(relation, NoLock);
+	return rollup;
+}
+
+/*
+ * A trigger is refused: whoever has the privilege TRIGGER can make one, and it
+ * would run as the owner.
+ */
+static void
+refuse_triggers(Oid relid)
+{
+	Relation relation = table_open(relid, NoLock);
+
+	if (relation->trigdesc)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("cannot refresh roll-up \"%s\" because it has "
+						"triggers",
+						RelationGetRelationName(relation)),
+				 errdetail("They would run as the owner of the roll-up."),
+				 errhint("Drop the triggers.")));
+	table_close(relation, NoLock);
+}
+
+/* The columns of mongo_ts_lock_rollup() */
+enum
+{
+	NAME,
+	SOURCE,
+	POINTS,
+	BY_APPLICATION,
+	LIMIT,
+	DROPS_POINTS,
+	FIRST_KEPT,
+	BUCKET_SPAN,
+	FINGERPRINT,
+	NCOLUMNS
+};
+
+static Datum
+time_datum(MtsTime t, bool *is_null)
+{
+	*is_null = t == MTS_TIME_MIN || t == MTS_TIME_MAX;
+	return TimestampTzGetDatum(t);
+}
+
+static Datum
+span_datum(MtsSpan span)
+{
+	Interval *interval = palloc(sizeof(Interval));
+
+	*interval = (Interval){.time = span.usecs,
+						   .day = span.days,
+						   .month = span.months};
+	return IntervalPGetDatum(interval);
+}
+
+/*
+ * SQL: mongo_ts_lock_rollup(relation regclass, OUT name text,
+ *		OUT source regclass, OUT points regclass, OUT by_application boolean,
+ *		OUT latest timestamptz, OUT drops_points boolean,
+ *		OUT first_kept timestamptz, OUT bucket_span interval,
+ *		OUT fingerprint bigint)
+ *
+ * Lock a roll-up against other refreshes until the transaction ends, and its
+ * points, so that nobody alters them before it is computed.  Returns what it
+ * declares: name is that of its collection and of its state, latest how far it
+ * can be complete now, and first_kept the first interval whose points have not been removed because of their age.
+ */
+Datum
+mongo_ts_lock_rollup(PG_FUNCTION_ARGS)
+{
+	Oid relid = PG_GETARG_OID(0);
+	const MtsRollup *rollup = open_own(relid, ShareUpdateExclusiveLock);
+	Datum values[NCOLUMNS];
+	bool nulls[NCOLUMNS] = {false};
+	TupleDesc desc;
+
+	PreventCommandIfReadOnly("mongo_ts_refresh_rollup()");
+	refuse_triggers(relid);
+	LockRelationOid(rollup->points, AccessShareLock);
+	rollup = open_own(relid, AccessShareLock);
+	if (mts_xact_is_active(rollup->table->serverid))
+		ereport(ERROR,
+				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+				 errmsg("cannot refresh a roll-up in a transaction that has "
+						"written to its server")));
+	values[NAME] = CStringGetTextDatum(rollup->table->collection);
+	values[SOURCE] = ObjectIdGetDatum(rollup->source);
+	values[POINTS] = ObjectIdGetDatum(rollup->points);
+	values[BY_APPLICATION] = BoolGetDatum(rollup->by_application);
+	values[LIMIT] = TimestampTzGetDatum(
+		mts_rollup_limit(rollup, GetCurrentTimestamp()));
+	values[DROPS_POINTS] = BoolGetDatum(rollup->drops_points);
+	values[FIRST_KEPT] =
+		time_datum(mts_rollup_first_kept(rollup), &nulls[FIRST_KEPT]);
+	values[BUCKET_SPAN] = span_datum(rollup->table->layout.span);
+	values[FINGERPRINT] = Int64GetDatum(mts_rollup_fingerprint(rollup));
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	PG_RETURN_DATUM(HeapTupleGetDatum(
+		heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
+}
+
+/*
+ * SQL: mongo_ts_wait_for_writers(relation regclass) returns void
+ *
+ * Wait for the transactions that write to a table, without being in the way of
+ * later ones.
+ */
+Datum
+mongo_ts_wait_for_writers(PG_FUNCTION_ARGS)
+{
+	Relation relation =
+		mts_table_open_relation(PG_GETARG_OID(0), AccessShareLock);
+	LOCKTAG tag;
+
+	mts_rollup_check_owner(relation);
+	SET_LOCKTAG_RELATION(tag, MyDatabaseId, RelationGetRelid(relation));
+	table_close(relation, NoLock);
+	WaitForLockers(tag, ShareLock, false);
+	PG_RETURN_VOID();
+}
+
+/* ---- The state ---------------------------------------------------------- */
+
+/* Return a document of a JSON argument. */
+static bson_t *
+json_argument(const text *json)
+{
+	char *problem;
+	bson_t *doc = mts_document_from_json(VARDATA_ANY(json),
+										 VARSIZE_ANY_EXHDR(json), &problem);
+
+	if (!doc)
+		elog(ERROR, "invalid document: %s", problem);
+	return doc;
+}
+
+/*
+ * SQL: mongo_ts_rollup_document(relation regclass) returns json
+ *
+ * Return the document with the latest state of a roll-up; NULL without one.
+ * jsonb would lose the order of the fields, by which MongoDB compares.
+ */
+Datum
+mongo_ts_rollup_document(PG_FUNCTION_ARGS)
+{
+	const MtsRollup *rollup = open_own(PG_GETARG_OID(0), AccessShareLock);
+	const MtsTable *table = rollup->table;
+	MtsFind find = {.filter =
+						mts_document_make("{_id: %s}", mts_document_utf8(
+														   table->collection)),
+					.on_primary = true,
+					.relid = table->relid};
+	const bson_t *doc =
+		mts_cursor_first(mts_connection_get(table->serverid, GetUserId()),
+						 table->database, MTS_ROLLUP_STATES, &find);
+
+	if (!doc)
+		PG_RETURN_NULL();
+	PG_RETURN_TEXT_P(cstring_to_text(mts_document_json(doc)));
+}
+
+/*
+ * Change a state: the document that satisfies a selector, or a new one.
+ * Returns how many documents did.
+ */
+static int64
+change(MtsBulk bulk, MtsOpKind kind, const bson_t *selector,
+	   const bson_t *changes)
+{
+	MtsOp op = {.kind = kind, .selector = selector, .document = changes};
+
+	mts_bulk_execute(&bulk, &op, 1);
+	return bulk.affected;
+}
+
+/*
+ * SQL: mongo_ts_change_rollup(relation regclass, selector json, change json,
+ *		makes boolean) returns bigint
+ *
+ * Change the documents of a roll-up's state that satisfy a selector, which has
+ * an _id, by an update document.  If makes is true, a missing one is made.
+ * Returns how many satisfy it.
+ */
+Datum
+mongo_ts_change_rollup(PG_FUNCTION_ARGS)
+{
+	const MtsRollup *rollup = open_own(PG_GETARG_OID(0), AccessShareLock);
+
+	PG_RETURN_INT64(change(mts_rollup_mark_bulk(rollup, GetUserId()),
+						   PG_GETARG_BOOL(3) ? MTS_OP_UPSERT : MTS_OP_UPDATE,
+						   json_argument(PG_GETARG_TEXT_PP(1)),
+						   json_argument(PG_GETARG_TEXT_PP(2))));
+}
+
+/* ---- Chunks ------------------------------------------------------------- */
+
+/*
+ * Check that the rows of a range consist of whole rows of the finer roll-up
+ * that they are computed from, if they are not from points.
+ */
+static void
+check_intervals(const MtsRollup *rollup, MtsRange range)
+{
+	const MtsRollup *finer;
+	Relation source;
+
+	if (rollup->source == rollup->points)
+		return;
+	source = table_open(rollup->source, AccessShareLock);
+	finer = mts_rollup_open(source);
+	table_close(source, NoLock);
+	if (!mts_rollup_is_made_of(rollup, finer, range))
+		ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+						errmsg("cannot compute roll-up \"%s\" from roll-up "
+							   "\"%s\"",
+							   get_rel_name(rollup->table->relid),
+							   get_rel_name(rollup->source)),
+						errdetail("Its intervals do not consist of whole "
+								  "intervals of the finer roll-up.")));
+}
+
+/* Execute statements of two parameters, the begin and the end of a range. */
+static void
+execute(ArrayType *statements, Datum *range)
+{
+	Oid types[] = {TIMESTAMPTZOID, TIMESTAMPTZOID};
+	ListCell *lc;
+
+	foreach (lc, mts_table_texts(statements))
+	{
+		int result = SPI_execute_with_args(lfirst(lc), 2, types, range, NULL,
+										   false, 0);
+
+		if (result < 0)
+			elog(ERROR, "SPI_execute_with_args failed: %s",
+				 SPI_result_code_string(result));
+	}
+}
+
+/*
+ * SQL: mongo_ts_compute_rollup(relation regclass, statements text[],
+ *		start_time timestamptz, end_time timestamptz, selector json)
+ *		returns boolean
+ *
+ * Execute the statements that compute the rows of a range, in a transaction of
+ * MongoDB's if the server has them, unless another refresh has begun: then the
+ * selector, of the document with the token, finds nothing.  Then nothing is
+ * written, and the result is false.  In a transaction, no refresh begins
+ * before it ends.  The rows do not become stale by being written.
+ */
+Datum
+mongo_ts_compute_rollup(PG_FUNCTION_ARGS)
+{
+	Oid relid = PG_GETARG_OID(0);
+	const MtsRollup *rollup = open_own(relid, AccessShareLock);
+	MtsBulk bulk = mts_rollup_mark_bulk(rollup, GetUserId());
+	Datum range[] = {PG_GETARG_DATUM(2), PG_GETARG_DATUM(3)};
+	bool is_own = mts_table_joins_xact(rollup->table) &&
+				  mts_xact_begin_own(bulk.connection);
+	Oid before;
+
+	check_intervals(rollup, (MtsRange){PG_GETARG_TIMESTAMPTZ(2),
+									   PG_GETARG_TIMESTAMPTZ(3)});
+	/* the transaction begins here, so it reads what it will write */
+	bulk.joins_xact = bulk.is_atomic = is_own;
+	if (change(bulk, MTS_OP_UPDATE, json_argument(PG_GETARG_TEXT_PP(4)),
+			   mts_document_make("{$inc: {chunks: 1}}")) == 0)
+		PG_RETURN_BOOL(false);
+	SPI_connect();
+	before = mts_rollup_mark_exempt(relid);
+	PG_TRY();
+	{
+		execute(PG_GETARG_ARRAYTYPE_P(1), range);
+	}
+	PG_FINALLY();
+	{
+		(void) mts_rollup_mark_exempt(before);
+	}
+	PG_END_TRY();
+	if (is_own)
+		mts_xact_commit(bulk.connection);
+	SPI_finish();
+	PG_RETURN_BOOL(true);
+}
