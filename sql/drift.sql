@@ -184,6 +184,11 @@ ALTER SERVER drift OPTIONS (ADD transactions 'off');
 SELECT try('INSERT INTO copied SELECT ts, v FROM hours ORDER BY ts DESC LIMIT 5');
 SELECT try('WITH new AS (INSERT INTO copied SELECT ts, v FROM hours ORDER BY ts DESC LIMIT 5 RETURNING *) SELECT * FROM new');
 SELECT count(*) FROM copied;
+CALL put('copied', '[{"ts": {"$date": "2024-05-01T00:00:00Z"}, "v": 1}, {"ts": "2024-05-03", "v": 2}]');
+SELECT try('INSERT INTO copied SELECT ts + interval ''1 hour'', v FROM copied ORDER BY ts DESC LIMIT 5');
+ALTER FOREIGN TABLE copied OPTIONS (ADD on_invalid 'skip');
+INSERT INTO copied SELECT ts + interval '1 hour', v FROM copied ORDER BY ts DESC LIMIT 5;
+ALTER FOREIGN TABLE copied OPTIONS (DROP on_invalid);
 ALTER SERVER drift OPTIONS (DROP transactions);
 -- What is skipped is warned of, once.
 ALTER FOREIGN TABLE hours OPTIONS (ADD on_invalid 'skip');

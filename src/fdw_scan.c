@@ -36,7 +36,7 @@ scan_of(const ForeignScanState *state)
 
 /* ---- Rows --------------------------------------------------------------- */
 
-/* Raise the error of a document of another type, which MongoDB cannot sort. */
+/* Raise the error of a document of another type in a sorted field. */
 static void
 check_types(ForeignScanState *state)
 {
@@ -45,7 +45,8 @@ check_types(ForeignScanState *state)
 
 /*
  * Tell whether the error must come before the first row: the rows are written,
- * or can be read again without the scan, which then does not hear of its end.
+ * or a cursor can scroll back to them.  PostgreSQL does not shut down the scan
+ * of such a cursor before it is closed.
  */
 static bool
 must_check_first(const ForeignScanState *state)
@@ -338,9 +339,9 @@ mtsInitializeWorkerForeignScan(ForeignScanState *state, shm_toc *toc,
 
 /*
  * mtsShutdownForeignScan
- *		Check that no document of another type was missed, when no more rows
- *		are wanted, perhaps only for now, and add the counters of workers to
- *		the leader's.
+ *		Check that no document of another type was missed, when PostgreSQL
+ *		wants no more rows, and add the counters of workers to the leader's.
+ *		A cursor may go on later.
  */
 void
 mtsShutdownForeignScan(ForeignScanState *state)

@@ -21,7 +21,8 @@ typedef struct MtsScanNode
 {
 	MtsScan *scan;
 	MtsMerge *merge;     /* puts its rows into order; NULL if unordered */
-	bool checks_first;   /* for other types, before it returns a row */
+	bool checks_first;   /* reads the answer about other types before it
+						  * returns a row */
 	MtsFirstRows *first; /* keeps the first rows of series; or NULL */
 	MtsAgg *agg;         /* aggregates its points; NULL for a scan of rows */
 	MtsLateScan *late;   /* has its rows if the transaction wrote before it

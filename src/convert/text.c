@@ -204,8 +204,9 @@ append_date(const char *text, bson_t *list, uint32 *n)
 }
 
 /*
- * Read lower-case hexadecimal digits as bytes, of a text that is like a
- * pattern of dashes and other characters; false for any other text.
+ * Read the lower-case hexadecimal digits of a text as bytes.  The pattern has
+ * a dash where the text must have one, and another character for each digit.
+ * False for any other text.
  */
 static bool
 read_bytes(const char *text, const char *pattern, uint8 *bytes)

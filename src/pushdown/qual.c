@@ -390,9 +390,9 @@ evaluate_times(const MtsTable *table, const MtsQual *qual,
 /* ---- Fractions -------------------------------------------------------- */
 
 /*
- * The filter {field: {op: d}}, with NaN where PostgreSQL has it: above all
- * numbers, so that >= NaN is = NaN, and < NaN is <> NaN.  A filter with $gt or
- * $gte finds NaN, since it is sent as {$not: {$lte: d}} (filter.c).
+ * The filter {field: {op: d}}, with NaN where PostgreSQL has it.  It sorts NaN
+ * above all numbers: >= NaN means = NaN, and < NaN means <> NaN.  A filter
+ * with $gt or $gte finds NaN, as it is sent as {$not: {$lte: d}} (filter.c).
  */
 static MtsFilter *
 evaluate_double(const MtsTable *table, const MtsQual *qual, double d)

@@ -321,6 +321,7 @@ mts_first_buckets_begin(MtsBucketSource *source, const bson_t *terms)
 											ALLOCSET_DEFAULT_SIZES);
 	buckets->cursor =
 		mts_source_cursor(source, source->table->collection, &find);
+	/* the server reads these before what is asked for next */
 	(void) mts_cursor_must_wait(buckets->cursor);
 	return buckets;
 }

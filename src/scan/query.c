@@ -283,8 +283,7 @@ build_filters(MtsQuery *query, MtsFilter *condition)
 	query->filter = mts_document_new();
 	query->is_possible = build_filter(query, condition, filter);
 	query->misfits = make_misfits(query, filter);
-	/* what is skipped may come first or last */
-	if (query->misfits && query->table->on_invalid == MTS_INVALID_ERROR)
+	if (query->misfits)
 		leave_out_misfits(query, condition);
 	(void) build_filter(query, condition, query->filter);
 }
@@ -396,6 +395,7 @@ mts_query_of_ids(const MtsQuery *query, const bson_t *ids)
 	copy->projection = mts_query_whole_projection(query);
 	copy->sort = mts_document_new();
 	copy->order = NULL;
+	copy->misfits = NULL;
 	copy->initial_batch_size = query->table->fetch_size;
 	return copy;
 }

@@ -377,11 +377,12 @@ mts_scan_end(MtsScan *scan)
 
 /*
  * mts_scan_check_types
- *		Raise the error of a document that MongoDB could not sort, or warn that
- *		it is skipped, if one was found and has not been warned of.
+ *		Raise the error of a document of another type in a sorted field, or
+ *		warn that it is skipped, if one was found and has not been warned of.
  *
- * A bucket of another type that has no points is skipped, as by any scan.
- * slot tells the columns of a row; it is not changed.  The scan can go on.
+ * The document can have been mended since: then it has no wanted row, or the
+ * query must be run again.  slot has the type of the rows; it is not changed.
+ * The scan can go on.
  */
 void
 mts_scan_check_types(MtsScan *scan, TupleTableSlot *slot)
@@ -396,11 +397,15 @@ mts_scan_check_types(MtsScan *scan, TupleTableSlot *slot)
 	{
 		if (!bucket)
 		{
+			/* row_context is reset for each row */
+			MemoryContext old = MemoryContextSwitchTo(scan->query_context);
+
 			bucket = mts_bucket_new(scan->table, scan->spec.needed, NULL,
 									palloc0(sizeof(MtsCounters)),
 									scan->econtext->ecxt_per_tuple_memory);
 			slot = MakeSingleTupleTableSlot(slot->tts_tupleDescriptor,
 											&TTSOpsVirtual);
+			MemoryContextSwitchTo(old);
 		}
 		if (mts_bucket_open(bucket, source, misfit) &&
 			mts_bucket_next_row(bucket, slot) &&
@@ -409,7 +414,8 @@ mts_scan_check_types(MtsScan *scan, TupleTableSlot *slot)
 					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 					 errmsg("a document of MongoDB collection \"%s.%s\" has "
 							"changed while it was read",
-							scan->table->database, source->collection->name)));
+							scan->table->database, source->collection->name),
+					 errhint("Run the query again.")));
 		scan->bucket->has_warned = bucket->has_warned;
 	}
 	source->collection = collection;

@@ -35,7 +35,7 @@
 /* The first batch of buckets whose size the layout does not tell */
 #define BUCKETS_OF_ANY_SIZE 200
 
-/* A query for documents that cannot be sorted */
+/* A query for documents of another type in a sorted field */
 typedef struct Misfits
 {
 	MtsCursor *cursor;
@@ -234,7 +234,7 @@ mts_source_read_names(const MtsBucketSource *source)
 	return mts_part_names(read);
 }
 
-/* Close the first query for documents that cannot be sorted. */
+/* Close the first query for documents of another type. */
 static void
 forget_misfits(MtsBucketSource *source)
 {
@@ -443,12 +443,12 @@ mts_source_next_limit(const MtsBucketSource *source, MtsTime *limit)
 	return mts_part_limit(source->query, next, limit);
 }
 
-/* ---- Documents that cannot be sorted ------------------------------------ */
+/* ---- Documents of another type in a sorted field ------------------------ */
 
 /*
  * mts_source_ask_misfits
- *		Ask for the documents of a part that match a filter, but cannot be
- *		sorted.
+ *		Ask for the documents of a part that match a filter, but have another
+ *		type in a sorted field.
  *
  * The answer is read when the scan ends: the server looks for them while rows
  * are made of what it has sent before.

@@ -75,9 +75,7 @@ typedef struct MtsBucketSource
 	bool is_unsorted;                /* the last bucket came before the sorted
 									  * ones */
 	const bson_t *pushed_back; /* the next bucket, read before; or NULL */
-	List
-		*misfits; /* queries for documents that cannot be sorted, whose answers
-					* have not been read */
+	List *misfits; /* of Misfits, whose answers have not been read */
 
 	bool is_async;      /* its reader can do other work while it waits */
 	MtsCursor *awaited; /* it must wait for this, so it has returned no

@@ -381,9 +381,8 @@ make_window(const Search *search, const MtsPart *part, const bson_t *before,
 	window->starts = memcpy(palloc(sizeof(MtsRange)), &starts, sizeof(starts));
 	if (end)
 		window->limit = 0;
-	window->misfits = NULL;
-	if (part->misfits && !before)
-		window->misfits = mts_query_restrict(part->misfits, search->terms);
+	if (before)
+		window->misfits = NULL;
 	return window;
 }
 

@@ -47,7 +47,8 @@ foreach my $layout (grep { $version >= 6 || $_ ne 'native' } layouts())
 			my @rows = map { ask($session, $_, "question $number", $sql) } $server, "local_$server";
 			my ($n, $keys) = split /\|/, query(examined($server, "question $number"));
 
-			is($rows[0], $rows[1], "$server: $name: the rows");
+			my $differ = $rows[0] eq $rows[1] ? 0 : 1;
+			is($rows[0], $rows[1], "$server: $name: the rows, $differ differ");
 			ok($n <= $most, "$server: $name: $n documents, at most $most");
 			ok($keys <= most_keys($most), "$server: $name: $keys keys, at most @{[most_keys($most)]}");
 		}

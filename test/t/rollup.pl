@@ -376,6 +376,8 @@ SKIP:
 	my $proxy = halt_start($uri{standalone} =~ s/\?.*//r);
 	my $session = session_start($nodes[1]);
 
+	$nodes[0]->safe_psql('postgres', "INSERT INTO standalone.points VALUES ('2024-02-26 01:02Z', 'k1', 1)");
+	$nodes[0]->safe_psql('postgres', "SELECT mongo_ts_refresh_rollup('standalone.hours', '2024-02-26 01:00Z', '2024-02-26 02:00Z')");
 	$nodes[1]->safe_psql('postgres', "ALTER SERVER standalone OPTIONS (SET uri '" . halt_uri($proxy) . "')");
 	halt_at($proxy, 'request', 'update hours', 2);
 	session_send($session, "SELECT mongo_ts_refresh_rollup('standalone.hours', '2024-02-26 01:00Z', '2024-02-26 02:00Z')");
@@ -393,6 +395,8 @@ foreach my $kind (grep { $_ eq 'set' } @kinds)
 {
 	my ($writer, $refresh) = map { session_start($nodes[0]) } 1 .. 2;
 
+	$nodes[0]->safe_psql('postgres', qq{SELECT mongo_ts_command('$kind', '{"update": "mongo_ts_rollups", "updates": [
+		{"q": {"until": {"\$exists": true}}, "u": {"\$set": {"until": {"\$date": "2024-03-01T00:00:00Z"}}}, "multi": true}]}')});
 	session_query($writer, "BEGIN; INSERT INTO $kind.points VALUES ('2024-04-01 01:01Z', 'k1', 1)");
 	session_send($refresh, "SELECT mongo_ts_refresh_rollup('$kind.hours')");
 	sleep(0.01) until $refresh->{psql}->pump_nb && session_has_answered($refresh)

@@ -132,7 +132,7 @@ sub questions
 	my ($layout, $hours) = @_;
 
 	return questions_of_identifiers() if $layout eq 'identified';
-	my @questions = (questions_of_all(), questions_of_days(), questions_of_rollups());
+	my @questions = (questions_of_all(), questions_of_days(), questions_of_rollups(), question_of_history($hours));
 	push @questions, questions_of_nulls() if $layout eq 'rows';
 	push @questions, questions_of_writes($hours) unless $layout eq 'native';
 	return @questions;
@@ -191,6 +191,17 @@ sub questions_of_days
 sub questions_of_rollups
 {
 	return [ 'points after those of a roll-up', OF_ALL, 'SELECT device, count(*), sum(v) FROM totaled GROUP BY device' ];
+}
+
+# Only the oldest points satisfy a condition that PostgreSQL checks.  After the windows
+# of time, MongoDB may read and sort all, to find the rest.
+sub question_of_history
+{
+	my ($hours) = @_;
+	my $oldest = "$last - interval '@{[$hours - 2]} hours'";
+
+	return [ 'the newest points, of which few are wanted', 2 * $hours * DEVICES + OF_ALL,
+		"SELECT ts, v FROM points WHERE concat(ts) < concat($oldest) ORDER BY ts DESC LIMIT 1000" ];
 }
 
 sub questions_of_writes
