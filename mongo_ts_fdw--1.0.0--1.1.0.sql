@@ -430,8 +430,8 @@ COMMENT ON FUNCTION mongo_ts_prepare_rollup(regclass) IS
 CREATE FUNCTION _mongo_ts_name(name text, suffix text)
 RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (SELECT max(left(name, n) || '_' || suffix) FROM generate_series(0, length(name)) n
-         WHERE octet_length(left(name, n) || '_' || suffix) < 64);
+RETURN (SELECT left(name, n) || '_' || suffix FROM generate_series(0, length(name)) n
+         WHERE octet_length(left(name, n) || '_' || suffix) < 64 ORDER BY n DESC LIMIT 1);
 
 /* The name of a field for a column: its name, if MongoDB's updates can address that */
 CREATE FUNCTION _mongo_ts_field(name text)
@@ -593,13 +593,13 @@ DECLARE
   options text;
   result regclass;
 BEGIN
-  IF relation IS NULL OR span IS NULL OR aggregates IS NULL OR zone IS NULL OR lag IS NULL THEN
+  IF relation IS NULL OR span IS NULL OR aggregates IS NULL OR zone IS NULL OR lag IS NULL OR array_position(aggregates, NULL) > 0 OR array_position(columns, NULL) > 0 THEN
     RAISE null_value_not_allowed USING MESSAGE = 'only the name, the columns and the refresh of a roll-up can be null';
   END IF;
   points := @extschema@.mongo_ts_open_points(relation);
   SELECT relname, relnamespace::regnamespace AS schema, relowner::regrole AS owner, srvname, ftoptions, srvoptions INTO source
     FROM pg_class JOIN pg_foreign_table ON ftrelid = pg_class.oid JOIN pg_foreign_server s ON s.oid = ftserver WHERE pg_class.oid = relation;
-  shape := @extschema@._mongo_ts_rollup_shape(span);
+  SELECT * INTO shape FROM @extschema@._mongo_ts_rollup_shape(span);
   IF shape.field IS NULL THEN
     RAISE invalid_parameter_value USING MESSAGE = 'invalid interval of a roll-up',
       DETAIL = 'It must be whole seconds that divide a day, or "1 day", or "1 month".',
