@@ -164,6 +164,14 @@ COMMENT ON VIEW mongo_ts_rollups IS
 
 GRANT SELECT ON mongo_ts_rollups TO PUBLIC;
 
+CREATE FUNCTION mongo_ts_drop_rollup(relation regclass)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION mongo_ts_drop_rollup(regclass) IS
+  'drop a roll-up, with its collection and what is known of it';
+
 CREATE FUNCTION mongo_ts_rollup_comparison(relation regclass, OUT ends text, OUT differences text)
 RETURNS record
 LANGUAGE sql STRICT STABLE PARALLEL SAFE

@@ -1,5 +1,5 @@
 --
--- Tests of the view of roll-ups.
+-- Tests of the view of roll-ups and the function that drops one.
 --
 \set suite rollup_list
 \i sql/include/suite.sql
@@ -97,7 +97,7 @@ CREATE FOREIGN TABLE unmapped_1h (ts timestamptz OPTIONS (field 'day'), n bigint
 SELECT * FROM list;
 SELECT split_part(try(statement), E'\n', 1) FROM unnest(ARRAY[
   $$SELECT mongo_ts_rollup_state('down_1h')$$, $$SELECT count(*) FROM down$$, $$INSERT INTO down VALUES ('2024-01-01', 1)$$, $$TRUNCATE down$$,
-  $$SELECT mongo_ts_refresh_rollup('down_1h')$$]) statement;
+  $$SELECT mongo_ts_refresh_rollup('down_1h')$$, $$SELECT mongo_ts_drop_rollup('down_1h')$$]) statement;
 DROP FOREIGN TABLE down, unmapped, down_1h, unmapped_1h;
 -- Points of stale ranges that cannot be read
 INSERT INTO points VALUES ('2024-03-28 01:01Z', 's0', 1);
@@ -117,6 +117,7 @@ GRANT USAGE ON SCHEMA rollup_list TO rollup_list_reader;
 SET ROLE rollup_list_reader;
 SELECT rollup FROM mongo_ts_rollups;
 SELECT try($$SELECT mongo_ts_rollup_state('points_1h')$$);
+SELECT try($$SELECT mongo_ts_drop_rollup('points_1h')$$);
 RESET ROLE;
 GRANT SELECT ON points TO rollup_list_reader;
 SET ROLE rollup_list_reader;
@@ -128,6 +129,72 @@ GRANT ALL ON points_1h TO rollup_list_reader;
 SET ROLE rollup_list_reader;
 SELECT rollup, is_usable, problem FROM mongo_ts_rollups;
 SELECT problem FROM mongo_ts_rollup_state('points_1h');
+SELECT try($$SELECT mongo_ts_drop_rollup('points_1h')$$);
 RESET ROLE;
 DROP OWNED BY rollup_list_reader;
-DROP ROLE rollup_list_reader;
+
+-- Dropping ---------------------------------------------------------------------
+
+CREATE FUNCTION in_mongodb(OUT collections text, OUT states text) LANGUAGE sql AS $$
+  SELECT (SELECT string_agg(c->>'name', ' ' ORDER BY c->>'name')
+            FROM jsonb_array_elements(mongo_ts_command('rollup_list', '{"listCollections": 1, "nameOnly": true}') #> '{cursor,firstBatch}') c
+           WHERE c->>'name' ~ 'points|other|appl'),
+         (SELECT string_agg(d->>'_id', ' ' ORDER BY d->>'_id') FROM mongo_ts_find('rollup_list', 'mongo_ts_rollups', max_documents => NULL) d)
+$$;
+SELECT * FROM in_mongodb();
+SELECT try($$SELECT mongo_ts_drop_rollup('points')$$);
+SELECT try($$SELECT mongo_ts_drop_rollup('list')$$);
+SELECT try($$SELECT mongo_ts_drop_rollup('points_1h')$$);
+CREATE VIEW of_days AS SELECT * FROM points_1d;
+SELECT try($$SELECT mongo_ts_drop_rollup('points_1d')$$);
+DROP VIEW of_days;
+CREATE FOREIGN TABLE other (ts timestamptz) SERVER rollup_list OPTIONS (collection 'points_1d');
+SELECT try($$SELECT mongo_ts_drop_rollup('points_1d')$$);
+DROP FOREIGN TABLE other;
+BEGIN READ ONLY;
+SELECT mongo_ts_drop_rollup('points_1d');
+ROLLBACK;
+-- nothing has been dropped
+SELECT * FROM in_mongodb();
+SELECT rollup, is_usable FROM list;
+
+-- A ROLLBACK leaves a table whose rows are not used, and a refresh makes them again
+SELECT count(*), sum(v) FROM points;
+BEGIN;
+SELECT mongo_ts_drop_rollup('points_1d');
+SELECT rollup FROM list;
+ROLLBACK;
+SELECT * FROM in_mongodb();
+SELECT rollup, is_usable, problem FROM list;
+SELECT count(*), sum(v) FROM points;
+SELECT count(*) FROM points_1d;
+CALL refresh('points_1d');
+SELECT count(*) FROM points_1d;
+SELECT rollup, is_usable FROM list;
+
+SELECT mongo_ts_drop_rollup('points_1d');
+SELECT * FROM in_mongodb();
+SELECT mongo_ts_drop_rollup('points_1h');
+SELECT * FROM in_mongodb();
+SELECT count(*), sum(v) FROM points;
+-- that of an application stays in MongoDB
+SELECT mongo_ts_drop_rollup('by_application');
+SELECT * FROM in_mongodb();
+SELECT * FROM list;
+-- the name can be used again; another one than the owner of the points drops a roll-up
+SELECT mongo_ts_create_rollup('points', '1 hour');
+CREATE ROLE rollup_list_owner;
+GRANT USAGE, CREATE ON SCHEMA rollup_list TO rollup_list_owner;
+ALTER FOREIGN TABLE points_1h OWNER TO rollup_list_owner;
+SET ROLE rollup_list_owner;
+SELECT rollup, problem FROM mongo_ts_rollups;
+SELECT mongo_ts_drop_rollup('points_1h');
+RESET ROLE;
+SELECT * FROM in_mongodb();
+-- one that has never been refreshed has no state, and perhaps no collection
+CREATE FOREIGN TABLE never (ts timestamptz OPTIONS (field 'day'), n bigint OPTIONS (field 'h.{hour}', rollup 'count'))
+  SERVER rollup_list OPTIONS (rollup_of 'rollup_list.points', rollup_interval '1 hour');
+SELECT mongo_ts_drop_rollup('never');
+SELECT mongo_ts_drop_rollup(NULL);
+DROP OWNED BY rollup_list_owner;
+DROP ROLE rollup_list_owner, rollup_list_reader;

@@ -101,8 +101,7 @@ static const MtsServerError errors[] = {
 	 "\"authSource\" in option \"uri\"."},
 	{20, MTS_ERROR_REFUSAL, /* IllegalOperation, as on a capped collection */
 	 ERRCODE_FEATURE_NOT_SUPPORTED},
-	{26, MTS_ERROR_REFUSAL, /* NamespaceNotFound */
-	 ERRCODE_FDW_TABLE_NOT_FOUND},
+	{MTS_CODE_NO_COLLECTION, MTS_ERROR_REFUSAL, ERRCODE_FDW_TABLE_NOT_FOUND},
 	{43, MTS_ERROR_REFUSAL, /* CursorNotFound */
 	 ERRCODE_FDW_UNABLE_TO_CREATE_EXECUTION,
 	 "The server has dropped the cursor; run the query again."},

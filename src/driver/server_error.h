@@ -14,6 +14,7 @@ struct MtsConnection;
 /* Codes that other files name */
 #define MTS_CODE_UNAUTHORIZED 13
 #define MTS_CODE_AUTHENTICATION_FAILED 18
+#define MTS_CODE_NO_COLLECTION 26 /* NamespaceNotFound */
 #define MTS_CODE_IMMUTABLE_FIELD 66
 #define MTS_CODE_WRITE_CONFLICT 112
 #define MTS_CODE_VIEW 166 /* CommandNotSupportedOnView */

@@ -6,9 +6,7 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "access/table.h"
-#include "catalog/pg_foreign_table.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -23,6 +21,7 @@
 #include "driver/cursor.h"
 #include "driver/document.h"
 #include "modify/rollup_mark.h"
+#include "table/collections.h"
 #include "table/rollup.h"
 
 PG_FUNCTION_INFO_V1(mongo_ts_open_points);
@@ -143,39 +142,6 @@ check_intervals(const MtsRollup *rollup)
 						   get_rel_name(rollup->source))));
 }
 
-/* Tell whether a foreign table of the server has the collection of a table. */
-static bool
-is_declared(const MtsTable *table)
-{
-	List *of_server = GetForeignServer(table->serverid)->options;
-	Relation catalog = table_open(ForeignTableRelationId, AccessShareLock);
-	SysScanDesc scan =
-		systable_beginscan(catalog, InvalidOid, false, NULL, 0, NULL);
-	bool found = false;
-	HeapTuple tuple;
-
-	while (!found && HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_foreign_table form = (Form_pg_foreign_table) GETSTRUCT(tuple);
-		List *options;
-		const char *database, *collection;
-
-		if (form->ftserver != table->serverid || form->ftrelid == table->relid)
-			continue;
-		options = GetForeignTable(form->ftrelid)->options;
-		collection = mts_option_get(options, "collection");
-		if (!collection)
-			collection = get_rel_name(form->ftrelid);
-		database = mts_option_database(list_concat_copy(options, of_server));
-		found = collection && database &&
-				strcmp(collection, table->collection) == 0 &&
-				strcmp(database, table->database) == 0;
-	}
-	systable_endscan(scan);
-	table_close(catalog, AccessShareLock);
-	return found;
-}
-
 /*
  * Check that nothing else has the collection of a new roll-up, and remove the
  * state that another roll-up of this name has left.
@@ -190,7 +156,7 @@ prepare_collection(const MtsRollup *rollup)
 					mts_document_make("{_id: %s}",
 									  mts_document_utf8(table->collection))};
 
-	if (is_declared(table) ||
+	if (OidIsValid(mts_collections_other_table(table)) ||
 		strcmp(table->collection, MTS_ROLLUP_STATES) == 0 ||
 		mts_cursor_list_names(bulk.connection, table->database,
 							  mts_document_make("{name: %s}",

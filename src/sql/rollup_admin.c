@@ -1,8 +1,9 @@
 /*
  * rollup_admin.c
- *		SQL functions that administer roll-ups: mongo_ts_rollup_state.
+ *		SQL functions that show and drop roll-ups: mongo_ts_rollup_state and
+ *		mongo_ts_drop_rollup.
  *
- * The view mongo_ts_rollups, in the install script, calls it for
+ * The view mongo_ts_rollups, in the install script, calls the first one for
  * each roll-up.
  */
 #include "postgres.h"
@@ -12,8 +13,10 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/pg_type.h"
+#include "executor/spi.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
@@ -25,9 +28,18 @@
 #include "utils/typcache.h"
 
 #include "compat.h"
+#include "driver/attempt.h"
+#include "driver/command.h"
+#include "driver/document.h"
+#include "driver/report.h"
+#include "driver/server_error.h"
+#include "driver/xact.h"
+#include "modify/rollup_mark.h"
+#include "table/collections.h"
 #include "table/rollup.h"
 
 PG_FUNCTION_INFO_V1(mongo_ts_rollup_state);
+PG_FUNCTION_INFO_V1(mongo_ts_drop_rollup);
 
 /* ---- The state ---------------------------------------------------------- */
 
@@ -193,4 +205,166 @@ mongo_ts_rollup_state(PG_FUNCTION_ARGS)
 	(void) get_call_result_type(fcinfo, NULL, &desc);
 	PG_RETURN_DATUM(HeapTupleGetDatum(
 		heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
+}
+
+/* ---- Dropping ----------------------------------------------------------- */
+
+static void
+check_owner(Oid relid)
+{
+	if (!mts_table_ownercheck(relid, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_FOREIGN_TABLE,
+					   get_rel_name(relid));
+}
+
+/* Check that no other roll-up is made of one. */
+static void
+check_unused(Oid relid)
+{
+	List *others = mts_rollup_list(relid, MTS_ROLLUPS_TO_READ);
+	StringInfoData names;
+	ListCell *lc;
+
+	if (others == NIL)
+		return;
+	initStringInfo(&names);
+	foreach (lc, others)
+		appendStringInfo(&names, "%s%s", names.len > 0 ? ", " : "",
+						 mts_table_name(lfirst_oid(lc)));
+	ereport(ERROR,
+			(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+			 errmsg("cannot drop roll-up \"%s\" because other roll-ups "
+					"are made of it",
+					get_rel_name(relid)),
+			 errhint("Drop these before, in this order: %s.", names.data)));
+}
+
+/*
+ * Check that a table is a roll-up that can be dropped, with its collection if
+ * that is not an application's.
+ */
+static void
+check_rollup(Relation relation, const MtsTable *table, bool keeps_collection)
+{
+	Oid relid = RelationGetRelid(relation);
+	Oid other;
+
+	if (table->rolling_name ||
+		!mts_option_get(GetForeignTable(relid)->options, "rollup_of"))
+		(void) mts_rollup_open(relation);
+	check_unused(relid);
+	if (keeps_collection)
+		return;
+	other = mts_collections_other_table(table);
+	if (OidIsValid(other))
+		ereport(ERROR, (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+						errmsg("cannot drop roll-up \"%s\" because another "
+							   "foreign table has its collection",
+							   get_rel_name(relid)),
+						errhint("Drop foreign table %s before, or use DROP "
+								"FOREIGN TABLE, which keeps the collection.",
+								mts_table_name(other))));
+	if (mts_xact_is_active(table->serverid))
+		ereport(ERROR,
+				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+				 errmsg("cannot drop a roll-up in a transaction that has "
+						"written to its server")));
+}
+
+static void
+drop_table(Oid relid)
+{
+	char *sql =
+		psprintf("DROP FOREIGN TABLE %s",
+				 quote_qualified_identifier(get_namespace_name(
+												get_rel_namespace(relid)),
+											get_rel_name(relid)));
+	int result;
+
+	SPI_connect();
+	result = SPI_execute(sql, false, 0);
+	if (result < 0)
+		elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
+	SPI_finish();
+}
+
+/* Remove the state of a roll-up, and the token of its refreshes. */
+static void
+remove_state(MtsBulk *bulk, const char *collection)
+{
+	MtsOp ops[] = {{.kind = MTS_OP_DELETE,
+					.selector = mts_document_make("{_id: %s}", collection)},
+				   {.kind = MTS_OP_DELETE,
+					.selector = mts_document_make("{_id: {refresh: %s}}",
+												  collection)}};
+
+	mts_bulk_execute(bulk, ops, lengthof(ops));
+}
+
+/* Drop a collection; it may have been dropped before. */
+static void
+drop_collection(const MtsBulk *bulk, const char *collection)
+{
+	MtsAttempt attempt =
+		mts_attempt_begin(bulk->connection, bulk->message, MTS_FROM_PRIMARY);
+	bson_error_t error;
+	bool ok;
+
+	attempt.is_write = true;
+	do
+		ok = mts_command_select_and_send(&attempt, bulk->database,
+										 mts_document_make("{drop: %s}",
+														   collection),
+										 &error);
+	while (!ok && mts_attempt_should_repeat(&attempt, &error));
+	if (!ok && (error.domain != MONGOC_ERROR_SERVER ||
+				error.code != MTS_CODE_NO_COLLECTION))
+		mts_report_write_failure(bulk->connection, bulk->message, &error);
+}
+
+/*
+ * SQL: mongo_ts_drop_rollup(relation regclass) returns void
+ *
+ * Drop the table of a roll-up, and then what MongoDB has of it: the lock of
+ * the table waits for those who read it, and it may not be dropped if others
+ * depend on it.  The state goes before the rows.  If MongoDB fails, or the
+ * transaction is rolled back, the table stays without a state, so that queries
+ * read the points.
+ */
+Datum
+mongo_ts_drop_rollup(PG_FUNCTION_ARGS)
+{
+	Oid relid = PG_GETARG_OID(0);
+	Relation relation;
+	const MtsTable *table;
+	const char *by, *message;
+	bool keeps_collection;
+
+	PreventCommandIfReadOnly("mongo_ts_drop_rollup()");
+	/* others cannot lock the table */
+	check_owner(relid);
+	relation = mts_table_open_relation(relid, AccessExclusiveLock);
+	check_owner(relid);
+	table = mts_table_open(relation);
+	by = mts_option_get(GetForeignTable(relid)->options,
+						"rollup_maintained_by");
+	keeps_collection = by && strcmp(by, "application") == 0;
+	check_rollup(relation, table, keeps_collection);
+	table_close(relation, NoLock);
+	message =
+		psprintf("could not drop roll-up \"%s\" and its MongoDB "
+				 "collection \"%s.%s\"",
+				 get_rel_name(relid), table->database, table->collection);
+	drop_table(relid);
+	if (!keeps_collection)
+	{
+		MtsBulk bulk =
+			mts_rollup_mark_bulk(&(MtsRollup){.table = table}, GetUserId());
+		const char *collection = mts_document_utf8(table->collection);
+
+		bulk.message = message;
+		remove_state(&bulk, collection);
+		drop_collection(&bulk, collection);
+	}
+	PG_RETURN_VOID();
 }

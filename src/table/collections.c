@@ -8,6 +8,11 @@
  */
 #include "table/collections.h"
 
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/pg_foreign_table.h"
+#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 #include "driver/cursor.h"
@@ -191,4 +196,43 @@ mts_collections_overlap(const MtsTable *a, const MtsTable *b)
 		return true;
 	return a->rolling_name ? mts_collections_named(a, b->collection) != NULL
 						   : mts_collections_named(b, a->collection) != NULL;
+}
+
+/*
+ * mts_collections_other_table
+ *		Find another foreign table of the server that declares the collection
+ *		of a table, which is not a rolling set; InvalidOid if there is none.
+ */
+Oid
+mts_collections_other_table(const MtsTable *table)
+{
+	List *of_server = GetForeignServer(table->serverid)->options;
+	Relation catalog = table_open(ForeignTableRelationId, AccessShareLock);
+	SysScanDesc scan =
+		systable_beginscan(catalog, InvalidOid, false, NULL, 0, NULL);
+	Oid found = InvalidOid;
+	HeapTuple tuple;
+
+	while (!OidIsValid(found) &&
+		   HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_foreign_table form = (Form_pg_foreign_table) GETSTRUCT(tuple);
+		List *options;
+		const char *database, *collection;
+
+		if (form->ftserver != table->serverid || form->ftrelid == table->relid)
+			continue;
+		options = GetForeignTable(form->ftrelid)->options;
+		collection = mts_option_get(options, "collection");
+		if (!collection)
+			collection = get_rel_name(form->ftrelid);
+		database = mts_option_database(list_concat_copy(options, of_server));
+		if (collection && database &&
+			strcmp(collection, table->collection) == 0 &&
+			strcmp(database, table->database) == 0)
+			found = form->ftrelid;
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	return found;
 }

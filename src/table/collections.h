@@ -30,6 +30,7 @@ extern const MtsCollection *mts_collections_named(const MtsTable *table,
 												  const char *name);
 extern const char *mts_collections_at(const MtsTable *table, MtsTime t);
 extern const char *mts_collections_similar(List *names, const char *name);
+extern Oid mts_collections_other_table(const MtsTable *table);
 extern bool mts_collections_overlap(const MtsTable *a, const MtsTable *b);
 
 #endif /* MTS_COLLECTIONS_H */

@@ -377,7 +377,8 @@ find_points(const Declared *item, MtsRollup *rollup)
 		item = find_declared(source);
 	}
 	rollup->source = linitial_oid(rollup->sources);
-	rollup->points = llast_oid(rollup->sources);
+	/* without an end, the list ends anywhere */
+	rollup->points = item ? InvalidOid : llast_oid(rollup->sources);
 	if (problem)
 		return problem;
 	if (item)
