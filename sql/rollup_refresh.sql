@@ -43,6 +43,7 @@ SELECT mongo_ts_refresh_rollup('points_15m') IS NOT NULL;
 TABLE totals;
 -- It changes an old one.  No refresh notices this, unless it repairs the days.
 CALL pass_time();
+SELECT mongo_ts_refresh_rollup('points') IS NOT NULL;
 SELECT mongo_ts_command('rollup_refresh', '{"update": "points", "updates": [{"q": {"v.7": 1000}, "u": {"$set": {"v.7": 3000}}}]}')->'nModified';
 SELECT mongo_ts_refresh_rollup('points') IS NOT NULL;
 TABLE totals;
@@ -65,6 +66,7 @@ ALTER FOREIGN TABLE points OWNER TO rollup_refresh_owner;
 ALTER FOREIGN TABLE points_1h OWNER TO rollup_refresh_owner;
 SELECT try('SELECT mongo_ts_refresh_rollup(''points_1h'')');
 SELECT try('SELECT mongo_ts_create_rollup(''points'', ''1 day'', ''other'')');
+DROP VIEW totals;
 DROP FOREIGN TABLE points_1d, points_1h, points_15m, points;
 REVOKE USAGE ON FOREIGN SERVER rollup_refresh FROM rollup_refresh_owner;
 DROP ROLE rollup_refresh_owner;

@@ -101,9 +101,8 @@ span_datum(MtsSpan span)
 {
 	Interval *interval = palloc(sizeof(Interval));
 
-	*interval = (Interval){.time = span.usecs,
-						   .day = span.days,
-						   .month = span.months};
+	*interval =
+		(Interval){.time = span.usecs, .day = span.days, .month = span.months};
 	return IntervalPGetDatum(interval);
 }
 
@@ -117,7 +116,8 @@ span_datum(MtsSpan span)
  * Lock a roll-up against other refreshes until the transaction ends, and its
  * points, so that nobody alters them before it is computed.  Returns what it
  * declares: name is that of its collection and of its state, latest how far it
- * can be complete now, and first_kept the first interval whose points have not been removed because of their age.
+ * can be complete now, and first_kept the first interval whose points have not
+ * been removed because of their age.
  */
 Datum
 mongo_ts_lock_rollup(PG_FUNCTION_ARGS)
@@ -141,8 +141,8 @@ mongo_ts_lock_rollup(PG_FUNCTION_ARGS)
 	values[SOURCE] = ObjectIdGetDatum(rollup->source);
 	values[POINTS] = ObjectIdGetDatum(rollup->points);
 	values[BY_APPLICATION] = BoolGetDatum(rollup->by_application);
-	values[LIMIT] = TimestampTzGetDatum(
-		mts_rollup_limit(rollup, GetCurrentTimestamp()));
+	values[LIMIT] =
+		TimestampTzGetDatum(mts_rollup_limit(rollup, GetCurrentTimestamp()));
 	values[DROPS_POINTS] = BoolGetDatum(rollup->drops_points);
 	values[FIRST_KEPT] =
 		time_datum(mts_rollup_first_kept(rollup), &nulls[FIRST_KEPT]);
@@ -283,8 +283,8 @@ execute(ArrayType *statements, Datum *range)
 
 	foreach (lc, mts_table_texts(statements))
 	{
-		int result = SPI_execute_with_args(lfirst(lc), 2, types, range, NULL,
-										   false, 0);
+		int result =
+			SPI_execute_with_args(lfirst(lc), 2, types, range, NULL, false, 0);
 
 		if (result < 0)
 			elog(ERROR, "SPI_execute_with_args failed: %s",
