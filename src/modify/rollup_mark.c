@@ -12,7 +12,8 @@
  * The server compares with the watermark, since this session may know an old
  * one.  Points that are newer than now minus the lag are above it, so nothing
  * is sent for them.  A refresh that moves the watermark says so first, and
- * then waits for the transactions that may not have seen it (sql/refresh.c).
+ * then waits for the transactions that may not have seen it, in
+ * mongo_ts_refresh_rollup().
  */
 #include "modify/rollup_mark.h"
 

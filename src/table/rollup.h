@@ -65,8 +65,7 @@ typedef struct MtsRollupState
 						  * complete */
 	MtsRanges stale;     /* of whole intervals, sorted */
 	MtsRanges open;      /* of these, what no refresh has computed since */
-	int64 generation;    /* grows when a refresh begins or ends; see
-						  * sql/refresh.c */
+	int64 generation;    /* grows when a refresh begins or ends */
 	const char *problem; /* why nothing is complete although it has been
 						  * refreshed, or why that is not known; or NULL */
 	MtsTime refreshed;   /* when the last refresh ended; MTS_TIME_MIN if none
