@@ -1,9 +1,8 @@
 # Proves that background workers refresh the roll-ups that have option
 # rollup_refresh, and no other one: on time, as their owner, also after a restart
-# and in databases without a session.  An error is in the log and in the state
-# until a refresh succeeds.  A roll-up that is locked is left out.  Neither DROP
-# DATABASE nor a shutdown waits for a silent MongoDB, and nothing runs on a hot
-# standby.
+# and a crash.  An error is in the log and in the state until a refresh
+# succeeds.  A roll-up that is locked is left out.  Neither DROP DATABASE nor a
+# shutdown waits for a silent MongoDB, and nothing runs on a hot standby.
 #
 # Nothing depends on timing: the tests wait until something has happened.
 
@@ -33,6 +32,7 @@ $node->append_conf('postgresql.conf', <<"END");
 dynamic_library_path = '$library_path'
 shared_preload_libraries = 'mongo_ts_fdw'
 log_line_prefix = '%b|'
+restart_after_crash = on
 END
 $node->start;
 $node->safe_psql('postgres', extension_sql());
@@ -239,6 +239,12 @@ note sprintf('.. after %.1f s', time - $begin);
 halt_end($proxy, 'cut');
 $node->start;
 await_refresh('hours', 'a roll-up is refreshed after a restart');
+$session = session_start($node);
+kill('KILL', $session->{pid});
+await_log(qr/all server processes terminated; reinitializing/, 'the server crashes');
+await('true', '.. and answers again');
+await_refresh('hours', '.. a roll-up is refreshed after a crash');
+eval { session_end($session) };
 
 # ---- A role that cannot log in ------------------------------------------------
 
@@ -261,6 +267,7 @@ $standby->promote;
 await($is_launched, '.. until it is promoted', $standby);
 
 $standby->safe_psql('postgres', q{SELECT mongo_ts_command('direct', '{"dropDatabase": 1}')});
-unlike(slurp_file($_->logfile), qr/PANIC|terminated by signal/, 'no process crashed') foreach $node, $standby;
+my @crashes = map { slurp_file($_->logfile) =~ /^.*(?:PANIC|terminated by signal).*$/mg } $node, $standby;
+is(scalar(@crashes), 1, 'no other process crashed') or diag(join("\n", @crashes));
 $standby->stop;
 done_testing();
