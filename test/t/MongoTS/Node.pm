@@ -50,6 +50,7 @@ sub extension_sql
 	my $sql = PostgreSQL::Test::Utils::slurp_file($script);
 	$sql =~ s/^\\echo.*//m;
 	$sql =~ s/MODULE_PATHNAME/$library/g;
+	$sql =~ s/\@extschema\@/public/g;
 	return $sql;
 }
 
