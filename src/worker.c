@@ -9,8 +9,8 @@
  *
  * Each refresh is a transaction.  The time of the last one, and of an error,
  * is in the state of the roll-up in MongoDB, so it is known after a restart,
- * and if others refresh.  After an error, the next try is as much later as
- * the first error is ago, but within the interval.
+ * and if others refresh.  After an error, a worker waits for as long as
+ * refreshes have failed until then: at least a minute, at most the interval.
  */
 #include "worker.h"
 
@@ -18,9 +18,7 @@
 #include "access/xact.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "postmaster/bgworker.h"
-#include "storage/latch.h"
 #include "storage/lmgr.h"
 #include "tcop/tcopprot.h"
 #include "utils/backend_status.h"
@@ -33,7 +31,6 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
-#include "driver/cursor.h"
 #include "driver/document.h"
 #include "driver/wait.h"
 #include "modify/rollup_mark.h"
@@ -86,49 +83,28 @@ send_owners(void)
 
 /* ---- When a roll-up is due ---------------------------------------------- */
 
-/* Read a date of a document that is not in the future. */
-static bool
-read_time(const bson_t *doc, const char *path, TimestampTz *t)
+/* Return a time of a state that is neither before 1970 nor in the future. */
+static TimestampTz
+past(MtsTime t)
 {
-	bson_iter_t iter, at;
-
-	if (!bson_iter_init(&iter, doc) ||
-		!bson_iter_find_descendant(&iter, path, &at) ||
-		!BSON_ITER_HOLDS_DATE_TIME(&at))
-		return false;
-	*t = Min(bson_iter_date_time(&at),
-			 (GetCurrentTimestamp() - MTS_UNIX_EPOCH) / 1000) *
-			 1000 +
-		 MTS_UNIX_EPOCH;
-	return true;
+	return Max(MTS_UNIX_EPOCH, Min(t, GetCurrentTimestamp()));
 }
 
 /* Return when a roll-up is due, by its state. */
 static TimestampTz
 read_due(const MtsRollup *rollup, int64 interval)
 {
-	const MtsTable *table = rollup->table;
-	MtsFind find = {.filter =
-						mts_document_make("{_id: %s}", mts_document_utf8(
-														   table->collection)),
-					.projection =
-						mts_document_make("{refreshed: 1, failed: 1}"),
-					.on_primary = true,
-					.relid = table->relid};
-	const bson_t *doc =
-		mts_cursor_first(mts_connection_get(table->serverid, GetUserId()),
-						 table->database, MTS_ROLLUP_STATES, &find);
-	TimestampTz due = DT_NOBEGIN, refreshed, failed, since;
+	MtsRollupState state;
+	TimestampTz due, failed;
 
-	if (!doc)
+	mts_rollup_read_state(rollup, GetUserId(), NULL, &state);
+	due = past(state.refreshed) + interval;
+	if (!state.error)
 		return due;
-	if (read_time(doc, "refreshed", &refreshed))
-		due = refreshed + interval;
-	if (read_time(doc, "failed.at", &failed) &&
-		read_time(doc, "failed.since", &since))
-		due =
-			Max(due, failed + Min(interval, Max(failed - since, RETRY_TIME)));
-	return due;
+	failed = past(state.failed);
+	return Max(due,
+			   failed + Min(interval, Max(failed - past(state.failed_since),
+										  RETRY_TIME)));
 }
 
 /* ---- Refresh ------------------------------------------------------------ */
@@ -155,14 +131,14 @@ execute(const char *sql)
  * of its name.
  */
 static char *
-make_statement(Relation relation, const MtsTable *table)
+make_statement(const MtsTable *table)
 {
 	Oid fdw = GetForeignServer(table->serverid)->fdwid;
 	Oid namespace = get_func_namespace(GetForeignDataWrapper(fdw)->fdwhandler);
 	char *name =
 		quote_qualified_identifier(get_namespace_name(
-									   RelationGetNamespace(relation)),
-								   RelationGetRelationName(relation));
+									   get_rel_namespace(table->relid)),
+								   get_rel_name(table->relid));
 
 	return psprintf("SELECT %s.mongo_ts_refresh_rollup(%s::regclass, "
 					"NULL::timestamptz, NULL::timestamptz)",
@@ -180,29 +156,32 @@ static TimestampTz
 refresh_if_due(const MtsRefreshedRollup *item)
 {
 	TimestampTz now = GetCurrentTimestamp(), due;
-	const MtsRollup *rollup;
 	Relation relation;
-	char *sql;
+	const MtsRollup *rollup;
+	const char *problem;
+	bool is_own;
 
 	if (!ConditionalLockRelationOid(item->relid, ShareUpdateExclusiveLock))
 		return now + Min(item->interval, RETRY_TIME);
 	relation = try_table_open(item->relid, NoLock);
 	if (!relation)
 		return DT_NOEND;
-	if (relation->rd_rel->relowner != item->owner)
-	{
-		table_close(relation, NoLock);
-		return DT_NOEND;
-	}
-	rollup = mts_rollup_open(relation);
-	sql = make_statement(relation, rollup->table);
+	is_own = relation->rd_rel->relowner == item->owner;
+	rollup = mts_rollup_try_open(relation, &problem);
 	table_close(relation, NoLock);
-	if (rollup->by_application)
+	if (!is_own)
 		return DT_NOEND;
+	if (!rollup)
+	{
+		ereport(LOG, (errmsg("roll-up \"%s\" is not refreshed",
+							 get_rel_name(item->relid)),
+					  errdetail("%s", problem)));
+		return now + item->interval;
+	}
 	due = read_due(rollup, item->interval);
 	if (due > now)
 		return due;
-	execute(sql);
+	execute(make_statement(rollup->table));
 	return GetCurrentTimestamp() + item->interval;
 }
 
@@ -233,6 +212,15 @@ record_error(Oid relid, const char *message)
 						  "$min: {failed.since: %v}}",
 						  &now, mts_document_utf8(message), &now);
 	mts_bulk_execute(&bulk, &op, 1);
+}
+
+/* Tell whether the server is lost, which cannot store an error, either. */
+static bool
+is_lost(const ErrorData *error)
+{
+	return error->sqlerrcode == ERRCODE_FDW_UNABLE_TO_ESTABLISH_CONNECTION ||
+		   ERRCODE_TO_CATEGORY(error->sqlerrcode) ==
+			   ERRCODE_CONNECTION_EXCEPTION;
 }
 
 /*
@@ -294,9 +282,7 @@ refresh_due(Oid owner)
 		if (error)
 		{
 			due = GetCurrentTimestamp() + Min(item->interval, RETRY_TIME);
-			/* a server that is lost cannot store it, either */
-			if (ERRCODE_TO_CATEGORY(error->sqlerrcode) !=
-				ERRCODE_CONNECTION_EXCEPTION)
+			if (!is_lost(error))
 				(void) run(item, error, &due);
 		}
 		next = Min(next, due);

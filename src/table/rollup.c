@@ -910,16 +910,29 @@ mts_rollup_read_until(const bson_t *doc, MtsTime *until)
 	return !bson_iter_init_find(&at, doc, "until") || read_time(&at, until);
 }
 
+/* Return the time at a path of a state; MTS_TIME_MIN without one. */
+static MtsTime
+find_time(const bson_t *doc, const char *path)
+{
+	bson_iter_t iter, at;
+	MtsTime t;
+
+	return bson_iter_init(&iter, doc) &&
+				   bson_iter_find_descendant(&iter, path, &at) &&
+				   read_time(&at, &t)
+			   ? t
+			   : MTS_TIME_MIN;
+}
+
 /* Read what refreshes have recorded of themselves. */
 static void
 read_history(const bson_t *doc, MtsRollupState *state)
 {
 	const char *error = mts_document_string(doc, "failed.error");
-	bson_iter_t at;
 
-	if (bson_iter_init_find(&at, doc, "refreshed") &&
-		!read_time(&at, &state->refreshed))
-		state->refreshed = MTS_TIME_MIN;
+	state->refreshed = find_time(doc, "refreshed");
+	state->failed = find_time(doc, "failed.at");
+	state->failed_since = find_time(doc, "failed.since");
 	state->took = mts_document_number(doc, "took");
 	state->error = error ? mts_document_text(error) : NULL;
 }

@@ -72,6 +72,9 @@ typedef struct MtsRollupState
 						* has */
 	int64 took;          /* milliseconds, of that refresh */
 	const char *error;   /* of a later refresh, which has failed; or NULL */
+	/* if there is an error */
+	MtsTime failed;       /* when that refresh failed */
+	MtsTime failed_since; /* when the first one failed after refreshed */
 } MtsRollupState;
 
 /* Which roll-ups of a table are listed */

@@ -1,9 +1,8 @@
 # Proves that background workers refresh the roll-ups that have option
 # rollup_refresh, and no other one: on time, as their owner, also after a restart
-# and in databases without a session.  An error is in the log and in the state
-# until a refresh succeeds.  A roll-up that is locked is left out.  Neither DROP
-# DATABASE nor a shutdown waits for a silent MongoDB, and nothing runs on a hot
-# standby.
+# and a crash.  An error is in the log and in the state until a refresh
+# succeeds.  A roll-up that is locked is left out.  Neither DROP DATABASE nor a
+# shutdown waits for a silent MongoDB, and nothing runs on a hot standby.
 #
 # Nothing depends on timing: the tests wait until something has happened.
 
@@ -33,6 +32,7 @@ $node->append_conf('postgresql.conf', <<"END");
 dynamic_library_path = '$library_path'
 shared_preload_libraries = 'mongo_ts_fdw'
 log_line_prefix = '%b|'
+restart_after_crash = on
 END
 $node->start;
 $node->safe_psql('postgres', extension_sql());
@@ -183,7 +183,7 @@ halt_end($proxy, 'pass');
 await_refresh('hours', '.. it goes on');
 
 my $session = session_start($node);
-session_query($session, "BEGIN; ALTER FOREIGN TABLE plant.hours OPTIONS (SET rollup_lag '0')");
+session_query($session, 'BEGIN; ANALYZE plant.hours');
 my $before = refreshed('hours');
 keep('quarters', '1 second');
 my $waiting = is_refreshed('quarters') && is_refreshed('quarters') ? 0 : 1;
@@ -195,24 +195,18 @@ session_end($session);
 
 # ---- Errors -------------------------------------------------------------------
 
-sub set_note
-{
-	my ($body) = @_;
-
-	$node->safe_psql('postgres', "CREATE OR REPLACE FUNCTION plant.note(v float8) RETURNS boolean LANGUAGE plpgsql AS
-		\$\$BEGIN $body; END\$\$");
-	return;
-}
-
-set_note(q{RAISE EXCEPTION 'the owner refuses %', v});
-make_stale('hours');
-await(field('hours', 'failed,error') . q{ LIKE 'the owner refuses %'}, 'the state has the error of a refresh');
-await_log(qr/^mongo_ts_fdw worker\|ERROR:  the owner refuses .*?^mongo_ts_fdw worker\|STATEMENT:  SELECT public\.mongo_ts_refresh_rollup\('plant\.hours'/ms,
+# A refresh refuses triggers.
+$node->safe_psql('postgres', <<'END');
+	CREATE FUNCTION plant.pass() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END';
+	CREATE TRIGGER pass BEFORE INSERT ON plant.hours FOR EACH ROW EXECUTE FUNCTION plant.pass();
+END
+await(field('hours', 'failed,error') . q{ LIKE 'cannot refresh roll-up "hours" because it has triggers%'}, 'the state has the error of a refresh');
+await_log(qr/^mongo_ts_fdw worker\|ERROR:  cannot refresh roll-up .*?^mongo_ts_fdw worker\|STATEMENT:  SELECT public\.mongo_ts_refresh_rollup\('plant\.hours'/ms,
 	'.. and so has the log');
 $before = $node->safe_psql('postgres', 'SELECT ' . field('hours', 'failed,at,$date'));
 await(field('hours', 'failed,at,$date') . ' > ' . quoted($before), '.. it is tried again');
 await_refresh('quarters', '.. beside other roll-ups');
-set_note('RETURN true');
+$node->safe_psql('postgres', 'DROP TRIGGER pass ON plant.hours');
 await(field('hours', 'failed') . ' IS NULL', '.. until it succeeds');
 
 # ---- DROP DATABASE, and the end of the server ---------------------------------
@@ -239,6 +233,12 @@ note sprintf('.. after %.1f s', time - $begin);
 halt_end($proxy, 'cut');
 $node->start;
 await_refresh('hours', 'a roll-up is refreshed after a restart');
+$session = session_start($node);
+kill('KILL', $session->{pid});
+await_log(qr/all server processes terminated; reinitializing/, 'the server crashes');
+await('true', '.. and answers again');
+await_refresh('hours', '.. a roll-up is refreshed after a crash');
+eval { session_end($session) };
 
 # ---- A role that cannot log in ------------------------------------------------
 
@@ -261,6 +261,7 @@ $standby->promote;
 await($is_launched, '.. until it is promoted', $standby);
 
 $standby->safe_psql('postgres', q{SELECT mongo_ts_command('direct', '{"dropDatabase": 1}')});
-unlike(slurp_file($_->logfile), qr/PANIC|terminated by signal/, 'no process crashed') foreach $node, $standby;
+my @crashes = map { slurp_file($_->logfile) =~ /^.*(?:PANIC|terminated by signal).*$/mg } $node, $standby;
+is(scalar(@crashes), 1, 'no other process crashed') or diag(join("\n", @crashes));
 $standby->stop;
 done_testing();
