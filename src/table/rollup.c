@@ -793,6 +793,18 @@ before(TimestampTz t, MtsSpan span)
 }
 
 /*
+ * mts_rollup_horizon
+ *		The time before which points may have been removed because of their
+ *		age; MTS_TIME_MIN if there is none.
+ */
+MtsTime
+mts_rollup_horizon(const MtsTable *points, TimestampTz now)
+{
+	return points->drops_points ? before(now, points->retention)
+								: MTS_TIME_MIN;
+}
+
+/*
  * mts_rollup_first_kept
  *		The begin of the first interval whose points have not been removed
  *		because of their age.

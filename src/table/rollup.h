@@ -121,6 +121,7 @@ extern MtsTime mts_rollup_floor(const MtsRollup *rollup, MtsTime t);
 extern MtsTime mts_rollup_ceil(const MtsRollup *rollup, MtsTime t);
 extern bool mts_rollup_is_made_of(const MtsRollup *rollup,
 								  const MtsRollup *finer, MtsRange range);
+extern MtsTime mts_rollup_horizon(const MtsTable *points, TimestampTz now);
 extern MtsTime mts_rollup_first_kept(const MtsRollup *rollup);
 extern MtsTime mts_rollup_limit(const MtsRollup *rollup, TimestampTz now);
 extern MtsRanges mts_rollup_make_ranges(const bson_iter_t *array);
