@@ -575,13 +575,17 @@ BEGIN ATOMIC
    ORDER BY part, attnum, place;
 END;
 
-/* The declaration of a column of a roll-up; see _mongo_ts_rollup_choices. */
+/*
+ * The declaration of a column of a roll-up; see _mongo_ts_rollup_choices.  Option rollup_column has
+ * the field of the column of the points, which stays when that is renamed, unless it is the name of
+ * another column.
+ */
 CREATE FUNCTION _mongo_ts_rollup_column(points regclass, attnum smallint, name text, aggregate text, path text)
 RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-  SELECT format('%I %s OPTIONS (%s)%s', CASE WHEN aggregate IS NULL OR a.attnum IS NULL THEN name ELSE _mongo_ts_name(name, aggregate) END,
+  SELECT format('%I %s OPTIONS (%s)%s', CASE WHEN aggregate IS NULL OR a.attnum IS NULL THEN given.name ELSE _mongo_ts_name(given.name, aggregate) END,
            CASE WHEN aggregate = 'count' THEN 'bigint'
                 WHEN aggregate = 'sum' AND c.base_type IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) THEN 'bigint'
                 WHEN aggregate = 'sum' AND c.base_type IN ('float4'::regtype, 'float8'::regtype) THEN 'double precision'
@@ -589,17 +593,23 @@ BEGIN ATOMIC
                 ELSE format_type(a.atttypid, CASE WHEN aggregate IS NULL THEN a.atttypmod END) END,
            (SELECT string_agg(format('%s %L', key, value), ', ' ORDER BY place)
               FROM (SELECT 1, 'role', CASE WHEN c.role = 'time' THEN 'time' ELSE 'key' END WHERE aggregate IS NULL
-                    UNION ALL SELECT 2, 'field', _mongo_ts_field(name) WHERE aggregate IS NULL AND _mongo_ts_field(name) <> name
-                    UNION ALL SELECT 3, option_name, option_value FROM pg_options_to_table(a.attfdwoptions)
+                    UNION ALL SELECT 2, 'rollup_column', of.name WHERE aggregate IS NULL AND of.name <> given.name
+                    UNION ALL SELECT 3, 'field', _mongo_ts_field(given.name) WHERE aggregate IS NULL AND _mongo_ts_field(given.name) <> given.name
+                    UNION ALL SELECT 4, option_name, option_value FROM pg_options_to_table(a.attfdwoptions)
                      WHERE aggregate IS NULL AND c.role <> 'time' AND option_name IN ('bson_type', 'format')
-                    UNION ALL SELECT 4, 'field', concat_ws('.', path, _mongo_ts_field(name), CASE WHEN a.attnum IS NOT NULL THEN aggregate END) WHERE aggregate IS NOT NULL
-                    UNION ALL SELECT 5, 'rollup', aggregate WHERE aggregate IS NOT NULL
-                    UNION ALL SELECT 6, 'rollup_column', name WHERE aggregate IS NOT NULL AND a.attnum IS NOT NULL) o (place, key, value)),
+                    UNION ALL SELECT 5, 'field', concat_ws('.', path, _mongo_ts_field(given.name), CASE WHEN a.attnum IS NOT NULL THEN aggregate END) WHERE aggregate IS NOT NULL
+                    UNION ALL SELECT 6, 'rollup', aggregate WHERE aggregate IS NOT NULL
+                    UNION ALL SELECT 7, 'rollup_column', of.name WHERE aggregate IS NOT NULL AND a.attnum IS NOT NULL) o (place, key, value)),
            CASE WHEN aggregate IS NULL AND a.attcollation <> t.typcollation THEN format(' COLLATE %s', a.attcollation::regcollation) END)
-    FROM (SELECT attnum AS n) given
+    FROM (SELECT attnum AS n, name) given
          LEFT JOIN pg_attribute a ON a.attrelid = points AND a.attnum = given.n AND given.n <> 0
          LEFT JOIN pg_type t ON t.oid = a.atttypid
-         LEFT JOIN mongo_ts_columns(points) c ON c.attnum = a.attnum;
+         LEFT JOIN mongo_ts_columns(points) c ON c.attnum = a.attnum
+         CROSS JOIN LATERAL (
+           SELECT coalesce((SELECT option_value FROM pg_options_to_table(a.attfdwoptions)
+                             WHERE option_name = 'field'
+                               AND NOT EXISTS (SELECT FROM pg_attribute o WHERE o.attrelid = points AND o.attname = option_value AND o.attnum <> a.attnum)),
+                           given.name) AS name) of;
 END;
 
 /*
@@ -729,6 +739,13 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION mongo_ts_lock_rollup(regclass) IS
   'lock a roll-up for a refresh, and return what it declares';
+
+CREATE FUNCTION mongo_ts_rollup_totals(relation regclass, is_anew boolean, OUT change text, OUT document json)
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION mongo_ts_rollup_totals(regclass, boolean) IS
+  'what has been declared since the rows of a roll-up were computed, and which totals they have after a refresh';
 
 CREATE FUNCTION mongo_ts_wait_for_writers(relation regclass)
 RETURNS void
@@ -1029,6 +1046,7 @@ DECLARE
   begun timestamptz;
   latest timestamptz;
   until timestamptz;
+  change text;
   is_altered boolean;
   todo tstzmultirange;
   ready tstzmultirange;
@@ -1078,7 +1096,8 @@ BEGIN
   document := @extschema@.mongo_ts_rollup_document(relation);
   name := coalesce(document ->> '_id', d.name);
   until := s.until;
-  is_altered := until IS NULL AND document -> 'until' IS NOT NULL AND (document ->> 'fingerprint')::numeric IS DISTINCT FROM d.fingerprint;
+  change := (@extschema@.mongo_ts_rollup_totals(relation, false)).change;
+  is_altered := change <> 'none';
   IF until IS NULL AND document -> 'until' IS NOT NULL AND NOT is_altered THEN
     RAISE fdw_invalid_data_type USING HINT = 'To begin again, remove the document.',
       MESSAGE = format('invalid state of roll-up "%s" in MongoDB collection "mongo_ts_rollups"', name);
@@ -1086,7 +1105,7 @@ BEGIN
   IF is_altered THEN
     -- Totals of points that may have been removed cannot be computed again.  They are kept if the
     -- user refreshes all, who can tell whether they are still right.
-    IF d.drops_points AND (wanted IS NULL OR NOT lower_inf(wanted)) THEN
+    IF change = 'altered' AND d.drops_points AND (wanted IS NULL OR NOT lower_inf(wanted)) THEN
       RAISE object_not_in_prerequisite_state USING
         MESSAGE = format('roll-up "%s" or its points have been altered since it was refreshed', name),
         DETAIL = 'Its totals of points that are older than option "rollup_retention" cannot be computed again.',
@@ -1121,7 +1140,8 @@ BEGIN
     watermark := greatest(upper(todo), until);
     PERFORM @extschema@.mongo_ts_change_rollup(relation, json_build_object('_id', name), json_build_object(
       '$inc', '{"generation": 1}'::json,
-      '$set', json_build_object('version', 1, 'fingerprint', json_build_object('$numberLong', d.fingerprint::text)),
+      '$set', json_build_object('version', 1, 'fingerprint', json_build_object('$numberLong', d.fingerprint::text),
+        'totals', (@extschema@.mongo_ts_rollup_totals(relation, is_altered OR tstzmultirange(tstzrange(NULL, watermark)) <@ todo)).document -> 'totals'),
       '$max', json_build_object('until', @extschema@._mongo_ts_bound(watermark, NULL)),
       '$push', json_build_object('stale', json_build_object('$each',
         @extschema@._mongo_ts_stale_items(todo, n, true)

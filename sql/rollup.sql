@@ -335,8 +335,11 @@ SELECT by_rollups('TABLE sums');
 SELECT mongo_ts_refresh_rollup('redone_1h') > '2024-04-05';
 SELECT count(*) FROM stale WHERE name = 'redone_1h';
 SELECT by_rollups('TABLE sums'), count(*) FROM redone_1h WHERE k = 'gone';
--- All levels follow the points.
+-- Totals are those of a field, whichever column has it.
 ALTER FOREIGN TABLE redone ALTER a OPTIONS (SET field 'v.{minute}.b'), ALTER b OPTIONS (SET field 'v.{minute}.a');
+SELECT by_rollups('TABLE sums');
+-- All levels follow the points.
+ALTER FOREIGN TABLE redone ALTER a OPTIONS (ADD missing_value '70');
 SELECT by_rollups('TABLE sums');
 SELECT mongo_ts_refresh_rollup('redone_1d') > '2024-04-05';
 SELECT by_rollups('TABLE sums');
@@ -348,10 +351,12 @@ SELECT by_rollups('SELECT count(*), sum(b) FROM redone WHERE ts < ''2024-04-03 0
 -- Totals of points that may have been removed are kept if the user refreshes all.
 ALTER FOREIGN TABLE redone OPTIONS (ADD rollup_retention '7 days');
 DELETE FROM redone WHERE ts < '2024-03-29Z';
-ALTER FOREIGN TABLE redone ADD c int OPTIONS (field 'v.{minute}.c');
+ALTER FOREIGN TABLE redone OPTIONS (ADD filter '{"k": {"$gte": ""}}');
 SELECT try($$SELECT mongo_ts_refresh_rollup('redone_1d')$$);
 SELECT try($$SELECT mongo_ts_refresh_rollup('redone_1h', '2024-03-30Z')$$);
+\set VERBOSITY terse
 SELECT count(*) FROM redone;
+\set VERBOSITY default
 SELECT mongo_ts_refresh_rollup('redone_1d', '-infinity') > '2024-04-05';
 SELECT count(*) FROM redone;
 -- Of the longer interval, today's last one has not ended, whatever the hour.

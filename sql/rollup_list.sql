@@ -66,7 +66,7 @@ END $$;
 BEGIN;
 SELECT * FROM problem('ALTER FOREIGN TABLE points RENAME TO renamed'); :undone
 SELECT * FROM problem('ALTER FOREIGN TABLE points RENAME TO renamed', 'points_1d'); :undone
-SELECT * FROM problem('ALTER FOREIGN TABLE points ADD COLUMN w float8'); :undone
+SELECT * FROM problem('ALTER FOREIGN TABLE points ADD COLUMN w float8 OPTIONS (field ''w.{minute}'')'); :undone
 SELECT * FROM problem('ALTER FOREIGN TABLE points ALTER COLUMN v TYPE float4'); :undone
 SELECT * FROM problem('ALTER FOREIGN TABLE points_1h OPTIONS (DROP rollup_interval)'); :undone
 SELECT * FROM problem($$ALTER FOREIGN TABLE points_1h OPTIONS (SET rollup_of 'rollup_list.points_1d')$$); :undone

@@ -452,7 +452,9 @@ SELECT replace(line, ', type: {$gte: MinKey()}', '') AS plan
   FROM plan($$DELETE FROM memory WHERE "timestamp" < '2013-11-01 21:17:33Z'$$) line WHERE line !~ 'Index Skips';
 \pset format aligned
 DELETE FROM memory WHERE "timestamp" < '2013-11-01 21:17:33Z';
+\set VERBOSITY terse
 SELECT count(*), min("timestamp") FROM memory;
+\set VERBOSITY default
 INSERT INTO memory VALUES ('2013-10-31 01:02:03Z', 'old', 1);
 SELECT * FROM stale() WHERE rollup ~ 'memory';
 CALL refresh();

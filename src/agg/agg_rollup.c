@@ -7,7 +7,8 @@
  *
  *		the query wants all times of the interval,
  *		it ends at or before the time up to which the roll-up is complete,
- *		it overlaps no stale range, and
+ *		it overlaps no stale range,
+ *		its rows have the totals that the query requires, and
  *		all grouping keys of the time keep their values over the interval.
  *
  * All of these depend on the time alone.  So the points of an interval are
@@ -35,6 +36,7 @@
 #include "pushdown/monotonic.h"
 #include "pushdown/shippable.h"
 #include "scan/fdw_private.h"
+#include "table/rollup_field.h"
 
 /* An interval of a roll-up */
 typedef struct MtsInterval
@@ -284,6 +286,7 @@ require_totals(MtsRollupScan *rollup, List *attnums)
 
 	rollup->required = palloc0((spec->naggregates + 1) * sizeof(MtsRequired));
 	rollup->totals_of = palloc0(points->layout.ncolumns * sizeof(int));
+	rollup->has_warned = palloc0(points->layout.ncolumns * sizeof(bool));
 	rollup->totals.columns =
 		palloc0(points->layout.ncolumns * sizeof(MtsColumnTotals));
 	for (int i = 0; i < spec->naggregates; i++)
@@ -519,6 +522,72 @@ remove_repeated(const MtsRollup *of, MtsRanges *ranges)
 	}
 }
 
+/* Find from when on the rows have the required totals of a column. */
+static bool
+find_since(MtsRollupScan *rollup, int column, MtsTime kept)
+{
+	const MtsTable *points = rollup->spec->table;
+	bool has_all = true;
+
+	rollup->since[column] = MTS_TIME_MIN;
+	for (int kind = 0; kind < MTS_ROLLUP_NKINDS; kind++)
+	{
+		MtsTime since;
+
+		if (!(rollup->totals_of[column] & 1 << kind))
+			continue;
+		if (!mts_rollup_field_find(rollup->rollup, &rollup->state,
+								   total_of(points, rollup->rollup, column,
+											kind) +
+									   1,
+								   &since))
+		{
+			since = kept;
+			has_all = false;
+		}
+		rollup->since[column] = Max(rollup->since[column], since);
+	}
+	return has_all;
+}
+
+/*
+ * Find the times whose points are read because the rows lack totals that are
+ * required, of all points or of a column.
+ *
+ * Where points may have been removed, rows without a total that was added
+ * since are the only answer.  Its values count as null then.
+ */
+static MtsRange
+find_lacking(MtsRollupScan *rollup)
+{
+	const MtsRollup *of = rollup->rollup;
+	const MtsLayout *layout = &rollup->spec->table->layout;
+	MtsTime kept = mts_rollup_first_kept(of);
+	MtsRange lacking = {kept, kept};
+	const char *problem = NULL;
+	MtsTime since;
+
+	rollup->since = palloc((layout->ncolumns + 1) * sizeof(MtsTime));
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		if (!find_since(rollup, i, kept))
+			problem = psprintf("it has no totals of column \"%s\" before a "
+							   "refresh",
+							   layout->columns[i].name);
+		else if (!of->drops_points)
+			lacking.to = Max(lacking.to, rollup->since[i]);
+	}
+	if (!mts_rollup_field_find(of, &rollup->state, of->npoints, &since))
+		problem = mts_rollup_is_altered;
+	if (problem)
+		lacking.to = MTS_TIME_MAX;
+	if (since == MTS_TIME_MAX)
+		lacking.from = MTS_TIME_MIN;
+	if (lacking.from == MTS_TIME_MIN && !rollup->state.problem)
+		rollup->state.problem = problem;
+	return lacking;
+}
+
 /*
  * Find the whole intervals in the wanted times that are complete.
  *
@@ -533,17 +602,20 @@ find_complete(MtsRollupScan *rollup)
 	bool is_zoned = of->clock.to_local != NULL;
 	MtsRange until = {is_zoned ? MTS_UNIX_EPOCH : MTS_TIME_MIN, state->until};
 	MtsRanges finished = {1, &until};
-	int room = rollup->wanted.n + state->stale.n + 2;
+	MtsRange range = find_lacking(rollup);
+	MtsRanges lacking = {range.from < range.to, &range};
+	int room = rollup->wanted.n + state->stale.n + 3;
+	MtsRanges others = {0, palloc(room * sizeof(MtsRange))};
 	MtsRanges current = {0, palloc(room * sizeof(MtsRange))};
 	MtsRanges wanted = {0, palloc(room * sizeof(MtsRange))};
 
-	mts_ranges_subtract(&finished, &state->stale, &current);
+	mts_ranges_unite(&state->stale, &lacking, &others);
+	mts_ranges_subtract(&finished, &others, &current);
 	mts_ranges_intersect(&rollup->wanted, &current, &wanted);
 	rollup->complete = (MtsRanges){0, palloc(room * sizeof(MtsRange))};
 	for (int i = 0; i < wanted.n; i++)
 	{
-		MtsRange range = wanted.items[i];
-
+		range = wanted.items[i];
 		if ((range.from != MTS_TIME_MIN && range.from < MTS_SAFE_FROM) ||
 			range.to < MTS_SAFE_FROM || range.to > MTS_SAFE_TO)
 			continue;
@@ -621,7 +693,10 @@ mts_agg_rollup_begin(MtsRollupScan *rollup, const MtsRanges *wanted,
 									  &rollup->state);
 	else
 		choose_moment(rollup);
-	find_complete(rollup);
+	if (rollup->state.until != MTS_TIME_MIN)
+		find_complete(rollup);
+	else
+		rollup->complete.n = 0;
 	rollup->scan->spec.times = &rollup->complete;
 	MemoryContextSwitchTo(old);
 }
@@ -649,6 +724,24 @@ read_count(const MtsRollupScan *rollup, MtsTime start, int column)
 	return count;
 }
 
+/* Warn once of rows that lack the totals of a column. */
+static void
+warn_of_lack(MtsRollupScan *rollup, int column)
+{
+	if (rollup->has_warned[column])
+		return;
+	rollup->has_warned[column] = true;
+	ereport(
+		WARNING,
+		(errmsg("values of column \"%s\" count as null in old intervals of "
+				"roll-up \"%s\"",
+				rollup->spec->table->layout.columns[column].name,
+				get_rel_name(rollup->rollup->table->relid)),
+		 errdetail("Its rows have totals of the column since %s.  The "
+				   "points of the time before may have been removed.",
+				   timestamptz_to_str(rollup->since[column]))));
+}
+
 /* Read the required totals of a column. */
 static void
 read_totals(MtsRollupScan *rollup, MtsTime start, int column)
@@ -661,6 +754,13 @@ read_totals(MtsRollupScan *rollup, MtsTime start, int column)
 	int nempty = 0;
 	int n = 0;
 
+	if (start < rollup->since[column])
+	{
+		warn_of_lack(rollup, column);
+		totals->is_empty = true;
+		totals->count = 0;
+		return;
+	}
 	for (int kind = 0; kind < MTS_ROLLUP_NKINDS; kind++)
 	{
 		int total;

@@ -23,6 +23,7 @@ typedef struct MtsRollupScan
 	TupleTableSlot *slot;  /* the roll-up's row */
 	MtsRequired *required; /* by aggregate */
 	int *totals_of;        /* bits of MtsTotal, by column of the points */
+	bool *has_warned;      /* that rows lack totals, by such a column */
 	ExprState *filter;     /* conditions that the scan may not decide */
 	bool has_bucket_keys;  /* the rows of a bucket have the same keys */
 	MtsStretch *stretch;   /* of the keys with steps; NULL without these */
@@ -35,6 +36,8 @@ typedef struct MtsRollupScan
 	bool has_state;       /* the next field is known */
 	MtsRollupState state;
 	bool is_at_moment;  /* reads see one, so a refresh changes nothing */
+	MtsTime *since;     /* the first interval whose rows have the totals, by
+						 * column of the points */
 	MtsRanges wanted;   /* the times that the points' query wants */
 	MtsRanges complete; /* of these, whole intervals with all their points */
 	HTAB *intervals;    /* that have been looked at, by their starts */

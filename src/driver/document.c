@@ -140,6 +140,19 @@ mts_document_number(const bson_t *doc, const char *path)
 	return find_field(doc, path, &at) ? bson_iter_as_int64(&at) : 0;
 }
 
+/* mts_document_length: count the items of an array; 0 for another value. */
+int
+mts_document_length(const bson_iter_t *array)
+{
+	bson_iter_t item;
+	int n = 0;
+
+	if (bson_iter_recurse(array, &item))
+		while (bson_iter_next(&item))
+			n++;
+	return n;
+}
+
 /*
  * mts_document_new
  *		Make an empty document that lives as long as the current context.

@@ -19,6 +19,7 @@
 #include "compat.h"
 #include "plan/join_keys.h"
 #include "plan/plan.h"
+#include "plan/rollup_match.h"
 #include "plan/valueless.h"
 #include "table/native.h"
 
@@ -141,8 +142,9 @@ plan_aggregate(PlannerInfo *root, ForeignPath *path, List *tlist)
 	root->glob->relationOids = list_concat(root->glob->relationOids, rollups);
 	return make_foreignscan(
 		tlist, NIL, 0, params,
-		list_make4(needed, makeBoolean(is_narrow),
+		list_make5(needed, makeBoolean(is_narrow),
 				   mts_native_to_plan(info->table),
+				   makeInteger(mts_rollup_match_horizon(root, rel)),
 				   list_concat(list_make5(makeInteger(rel->relid), pushed,
 										  local, output,
 										  lsecond(path->fdw_private)),

@@ -39,6 +39,7 @@
 #include "plan/index_cost.h"
 #include "plan/join_clauses.h"
 #include "plan/pathkeys.h"
+#include "plan/rollup_match.h"
 #include "plan/valueless.h"
 #include "pushdown/sort_order.h"
 #include "scan/fdw_private.h"
@@ -735,8 +736,11 @@ mts_plan_scan(PlannerInfo *root, RelOptInfo *baserel, ForeignPath *best_path,
 		!mts_valueless_matter(info->table, baserel->relid, needed, local, NIL);
 	return make_foreignscan(
 		tlist, local, baserel->relid, pushed,
-		list_make5(needed, makeBoolean(is_narrow),
-				   mts_native_to_plan(info->table), best_path->fdw_private,
-				   makeInteger(initial_batch_size(root, baserel, order))),
+		lappend(list_make5(needed, makeBoolean(is_narrow),
+						   mts_native_to_plan(info->table),
+						   makeInteger(
+							   mts_rollup_match_horizon(root, baserel)),
+						   best_path->fdw_private),
+				makeInteger(initial_batch_size(root, baserel, order))),
 		NIL, exact, outer_plan);
 }

@@ -14,7 +14,9 @@
 #include "plan/rollup_match.h"
 
 #include "access/table.h"
+#include "optimizer/optimizer.h"
 #include "optimizer/restrictinfo.h"
+#include "utils/fmgroids.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
@@ -137,4 +139,62 @@ mts_rollup_match_find(PlannerInfo *root, RelOptInfo *rel,
 			 : rows > 0 && rel->tuples > 0 ? Min(rows / rel->tuples, 1)
 										   : DEFAULT_SHARE;
 	return result;
+}
+
+/* Tell whether an aggregate is the first or the last time. */
+static bool
+is_extreme_time(Oid aggregate)
+{
+	return aggregate == F_MIN_TIMESTAMPTZ || aggregate == F_MAX_TIMESTAMPTZ ||
+		   aggregate == F_MIN_TIMESTAMP || aggregate == F_MAX_TIMESTAMP ||
+		   aggregate == F_MIN_DATE || aggregate == F_MAX_DATE;
+}
+
+/*
+ * Tell whether a query aggregates all points, or groups them without an
+ * aggregate.  The first and the last time are asked of the points that there
+ * are.
+ */
+static bool
+aggregates_all(PlannerInfo *root)
+{
+	const Query *parse = root->parse;
+	List *nodes =
+		pull_var_clause((Node *) list_make2(root->processed_tlist,
+											parse->havingQual),
+						PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS |
+							PVC_INCLUDE_PLACEHOLDERS);
+	bool has_aggregate = false;
+	ListCell *lc;
+
+	foreach (lc, nodes)
+	{
+		if (!IsA(lfirst(lc), Aggref))
+			continue;
+		if (!is_extreme_time(lfirst_node(Aggref, lc)->aggfnoid))
+			return true;
+		has_aggregate = true;
+	}
+	return !has_aggregate &&
+		   (parse->groupClause != NIL ||
+			(parse->distinctClause != NIL && !parse->hasDistinctOn));
+}
+
+/*
+ * mts_rollup_match_horizon
+ *		Find whether a query warns that it reaches back to points of rel that
+ *		may have been removed.
+ *
+ * A statement that changes points does not, nor does one that roll-ups shall
+ * not answer.
+ */
+MtsHorizon
+mts_rollup_match_horizon(PlannerInfo *root, const RelOptInfo *rel)
+{
+	const MtsTable *table = ((const MtsRelInfo *) rel->fdw_private)->table;
+
+	if (!table->drops_points || !mts_enable_rollups ||
+		bms_is_member(rel->relid, root->all_result_relids))
+		return MTS_HORIZON_NONE;
+	return aggregates_all(root) ? MTS_HORIZON_ANY : MTS_HORIZON_NAMED;
 }

@@ -8,6 +8,7 @@
 #include "postgres.h"
 #include "nodes/pathnodes.h"
 
+#include "scan/horizon.h"
 #include "table/rollup.h"
 
 /* An aggregation of points that roll-ups may answer */
@@ -30,5 +31,7 @@ extern const char *mts_rollup_match_problem(const MtsRollupQuery *query,
 											Relation relation,
 											const MtsRollup **rollup,
 											Node **of);
+extern MtsHorizon mts_rollup_match_horizon(PlannerInfo *root,
+										   const RelOptInfo *rel);
 
 #endif /* MTS_ROLLUP_MATCH_H */

@@ -15,6 +15,7 @@ enum MtsPrivate
 	MTS_PRIVATE_IS_NARROW, /* boolean: see valueless.c */
 	MTS_PRIVATE_NATIVE,    /* list: see native.c; NIL unless native buckets are
 						 * read */
+	MTS_PRIVATE_HORIZON,   /* integer: see horizon.h */
 	MTS_PRIVATE_ORDER,     /* list: see sort_order.c; NIL without an order */
 	MTS_PRIVATE_INITIAL_BATCH_SIZE, /* integer: 0 for fetch_size */
 	MTS_PRIVATE_SET_TAG, /* boolean, of a direct modification: canSetTag */

@@ -170,6 +170,9 @@ mts_scan_of_plan(ForeignScanState *node, Relation relation, Index varno,
 							 econtext);
 	scan->warns_of_typos =
 		is_executed(node) && !scan->spec.on_primary && !IsParallelWorker();
+	if (is_executed(node) && !IsParallelWorker())
+		scan->horizon =
+			intVal(list_nth(plan->fdw_private, MTS_PRIVATE_HORIZON));
 	/* workers read other documents */
 	for (int i = 0;
 		 i < scan->bucket->noutputs && node->ss.ps.plan->parallel_aware; i++)
@@ -303,6 +306,9 @@ mts_scan_prepare(MtsScan *scan)
 						   scan->source->documents);
 	}
 	begin_query(scan, query);
+	if (scan->horizon != MTS_HORIZON_NONE &&
+		mts_horizon_report(query, scan->horizon))
+		scan->horizon = MTS_HORIZON_NONE;
 	MemoryContextSwitchTo(old);
 }
 

@@ -9,6 +9,7 @@
 #include "nodes/execnodes.h"
 
 #include "scan/bucket.h"
+#include "scan/horizon.h"
 #include "scan/parallel.h"
 #include "scan/query.h"
 #include "scan/source.h"
@@ -28,6 +29,7 @@ typedef struct MtsScan
 	bool in_bucket;      /* the bucket may have more rows */
 	bool warns_of_typos; /* at its end */
 	bool reads_a_part;   /* of the documents: roll-ups answer for others */
+	MtsHorizon horizon;  /* whether it warns of removed points */
 	bson_t *shares;      /* of the processes of a parallel scan; or NULL */
 	MtsPart only;        /* the only part that is read, if one is set */
 	List *named;         /* of MtsCollection: those that were set by name */

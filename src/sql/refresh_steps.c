@@ -30,8 +30,10 @@
 #include "driver/xact.h"
 #include "modify/rollup_mark.h"
 #include "table/rollup.h"
+#include "table/rollup_field.h"
 
 PG_FUNCTION_INFO_V1(mongo_ts_lock_rollup);
+PG_FUNCTION_INFO_V1(mongo_ts_rollup_totals);
 PG_FUNCTION_INFO_V1(mongo_ts_wait_for_writers);
 PG_FUNCTION_INFO_V1(mongo_ts_rollup_document);
 PG_FUNCTION_INFO_V1(mongo_ts_change_rollup);
@@ -154,6 +156,59 @@ mongo_ts_lock_rollup(PG_FUNCTION_ARGS)
 		heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
 }
 
+/* Return the finer roll-up that a roll-up is computed from; or NULL. */
+static const MtsRollup *
+open_finer(const MtsRollup *rollup)
+{
+	const MtsRollup *finer;
+	Relation source;
+
+	if (rollup->source == rollup->points)
+		return NULL;
+	source = table_open(rollup->source, AccessShareLock);
+	finer = mts_rollup_open(source);
+	table_close(source, NoLock);
+	return finer;
+}
+
+/*
+ * SQL: mongo_ts_rollup_totals(relation regclass, is_anew boolean,
+ *		OUT change text, OUT document json)
+ *
+ * Find what has been declared since the rows of a roll-up were computed: none,
+ * extended or altered; see MtsRollupChange.  The document has what the state
+ * says after a refresh of its fields, as totals; the refresh computes all rows
+ * again if is_anew.
+ */
+Datum
+mongo_ts_rollup_totals(PG_FUNCTION_ARGS)
+{
+	static const char *const changes[] = {[MTS_ROLLUP_SAME] = "none",
+										  [MTS_ROLLUP_EXTENDED] = "extended",
+										  [MTS_ROLLUP_ALTERED] = "altered"};
+	const MtsRollup *rollup = open_own(PG_GETARG_OID(0), AccessShareLock);
+	const MtsRollup *finer = open_finer(rollup);
+	MtsRollupState state, finer_state = {0};
+	Datum values[2];
+	bool nulls[2] = {false};
+	TupleDesc desc;
+
+	mts_rollup_read_state(rollup, GetUserId(), NULL, &state);
+	if (finer)
+		mts_rollup_read_state(finer, GetUserId(), NULL, &finer_state);
+	values[0] =
+		CStringGetTextDatum(changes[mts_rollup_field_change(rollup, &state)]);
+	values[1] = CStringGetTextDatum(mts_document_json(
+		mts_document_make("{totals: %a}",
+						  mts_rollup_field_make(rollup, &state,
+												PG_GETARG_BOOL(1), finer,
+												&finer_state))));
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	PG_RETURN_DATUM(HeapTupleGetDatum(
+		heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
+}
+
 /*
  * SQL: mongo_ts_wait_for_writers(relation regclass) returns void
  *
@@ -256,15 +311,9 @@ mongo_ts_change_rollup(PG_FUNCTION_ARGS)
 static void
 check_intervals(const MtsRollup *rollup, MtsRange range)
 {
-	const MtsRollup *finer;
-	Relation source;
+	const MtsRollup *finer = open_finer(rollup);
 
-	if (rollup->source == rollup->points)
-		return;
-	source = table_open(rollup->source, AccessShareLock);
-	finer = mts_rollup_open(source);
-	table_close(source, NoLock);
-	if (!mts_rollup_is_made_of(rollup, finer, range))
+	if (finer && !mts_rollup_is_made_of(rollup, finer, range))
 		ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
 						errmsg("cannot compute roll-up \"%s\" from roll-up "
 							   "\"%s\"",

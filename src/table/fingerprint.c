@@ -2,12 +2,12 @@
  * fingerprint.c
  *		Computes numbers that tell declarations of tables apart.
  *
- * The fingerprint of a table changes with all that says which rows it has and
- * what is in them: its collection, its columns, and the options that describe
- * these.  It does not depend on the order of options and columns, nor on OIDs,
- * so that it survives dump and restore, and other PostgreSQL servers compute
- * the same.  Neither does it depend on the names of tables and columns, except
- * where these name a collection or a field.
+ * A table's options have a fingerprint, and so have each column, and what
+ * decides which points there are.  A fingerprint changes with all that
+ * describes its subject.  None depends on the order of options and columns,
+ * nor on OIDs, so that it survives dump and restore, and other PostgreSQL
+ * servers compute the same.  Neither does it depend on the names of tables and
+ * columns, except where these name a collection or a field.
  */
 #include "table/fingerprint.h"
 
@@ -52,11 +52,16 @@ sum_options(List *options)
  *		Return the fingerprint of a foreign table without its columns.
  */
 uint64
-mts_fingerprint_options(const MtsTable *table)
+mts_fingerprint_options(Oid relid)
 {
-	return mts_fingerprint_text("database", table->database) +
-		   mts_fingerprint_text("collection", table->collection) +
-		   sum_options(GetForeignTable(table->relid)->options);
+	Relation relation = table_open(relid, AccessShareLock);
+	const MtsTable *table = mts_table_try_open(relation);
+	uint64 sum = mts_fingerprint_text("database", table->database) +
+				 mts_fingerprint_text("collection", table->collection) +
+				 sum_options(GetForeignTable(relid)->options);
+
+	table_close(relation, AccessShareLock);
+	return sum;
 }
 
 /*
@@ -87,16 +92,61 @@ mts_fingerprint_column(Oid relid, AttrNumber attnum)
 	return hash_bytes_extended((const unsigned char *) &sum, sizeof(sum), 0);
 }
 
-/* mts_fingerprint_table: return the fingerprint of a foreign table. */
+/* Return a hash of a step of a path. */
+static uint64
+hash_step(const MtsStep *step, uint64 seed)
+{
+	const int64 values[] = {step->kind,         step->base,
+							step->may_be_index, step->unit.usecs,
+							step->unit.days,    step->unit.months,
+							step->of.usecs,     step->of.days,
+							step->of.months,    step->nnumbers};
+
+	seed = hash_bytes_extended((const unsigned char *) values, sizeof(values),
+							   seed);
+	for (int i = 0; i < step->nnumbers; i++)
+	{
+		const int64 number[] = {step->numbers[i].first, step->numbers[i].count,
+								step->numbers[i].width};
+
+		seed = hash_bytes_extended((const unsigned char *) number,
+								   sizeof(number), seed);
+	}
+	return step->len == 0
+			   ? seed
+			   : hash_bytes_extended((const unsigned char *) step->name,
+									 step->len, seed);
+}
+
+/*
+ * mts_fingerprint_points
+ *		Return the fingerprint of what the columns of a foreign table say of
+ *		which points it has.
+ *
+ * A point exists if a container has an element in its slot, so another column
+ * of a container adds none.  It matters if values are missing, or if points
+ * with invalid ones are skipped.
+ */
 uint64
-mts_fingerprint_table(Oid relid)
+mts_fingerprint_points(Oid relid)
 {
 	Relation relation = table_open(relid, AccessShareLock);
 	const MtsTable *table = mts_table_try_open(relation);
-	uint64 sum = mts_fingerprint_options(table);
+	const MtsLayout *layout = &table->layout;
+	uint64 sum = 0;
 
-	for (int i = 1; i <= table->layout.ncolumns; i++)
-		sum += mts_fingerprint_column(relid, i);
+	for (int i = 0; i < layout->ncontainers; i++)
+	{
+		const MtsContainer *container = &layout->containers[i];
+		uint64 hash = container->is_value + 2 * container->is_tuple;
+
+		for (int j = 0; j < container->nsteps; j++)
+			hash = hash_step(&container->path->steps[j], hash);
+		sum += hash;
+	}
+	for (int i = 1; i <= layout->ncolumns; i++)
+		if (layout->has_missing || table->on_invalid == MTS_INVALID_SKIP)
+			sum += mts_fingerprint_column(relid, i);
 	table_close(relation, AccessShareLock);
 	return sum;
 }

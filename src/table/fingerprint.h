@@ -10,9 +10,9 @@
 #include "table/table.h"
 
 extern uint64 mts_fingerprint_text(const char *name, const char *value);
-extern uint64 mts_fingerprint_options(const MtsTable *table);
+extern uint64 mts_fingerprint_options(Oid relid);
 extern uint64 mts_fingerprint_column(Oid relid, AttrNumber attnum);
-extern uint64 mts_fingerprint_table(Oid relid);
+extern uint64 mts_fingerprint_points(Oid relid);
 extern uint64 mts_fingerprint_pair(uint64 of, const char *name, Oid relid,
 								   AttrNumber attnum);
 

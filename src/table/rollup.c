@@ -37,6 +37,7 @@
 #include "driver/server_error.h"
 #include "table/fingerprint.h"
 #include "table/known.h"
+#include "table/rollup_field.h"
 #include "table/zone.h"
 
 /* By how many items the list of roll-ups grows */
@@ -122,10 +123,11 @@ source_of(const Declared *item)
 static int
 compare_lengths(const void *a, const void *b)
 {
-	int64 left = ((const Declared *) a)->length;
-	int64 right = ((const Declared *) b)->length;
+	const Declared *left = a, *right = b;
 
-	return (left < right) - (left > right);
+	if (left->length != right->length)
+		return left->length < right->length ? 1 : -1;
+	return left->relid < right->relid ? -1 : left->relid > right->relid;
 }
 
 /* Append a foreign table to the list if it has the options of a roll-up. */
@@ -364,6 +366,7 @@ static const char *
 find_points(const Declared *item, MtsRollup *rollup)
 {
 	const char *problem = NULL;
+	const Declared *last = item;
 
 	rollup->sources = NIL;
 	for (int n = 0; item && n < ndeclared; n++)
@@ -374,6 +377,7 @@ find_points(const Declared *item, MtsRollup *rollup)
 			problem = "The table that option \"rollup_of\" names has another "
 					  "owner.";
 		rollup->sources = lappend_oid(rollup->sources, source);
+		last = item;
 		item = find_declared(source);
 	}
 	rollup->source = linitial_oid(rollup->sources);
@@ -382,9 +386,17 @@ find_points(const Declared *item, MtsRollup *rollup)
 	if (problem)
 		return problem;
 	if (item)
+	{
+		rollup->points = rollup->source;
 		return "Option \"rollup_of\" leads back to the table itself.";
-	if (!OidIsValid(rollup->points) ||
-		get_rel_relkind(rollup->points) != RELKIND_FOREIGN_TABLE ||
+	}
+	if (!OidIsValid(rollup->points))
+		return psprintf(
+			"Option \"rollup_of\" names table \"%s.%s\", which does "
+			"not exist.  If that was renamed or moved, set the "
+			"option to its new name.",
+			last->schema, last->name);
+	if (get_rel_relkind(rollup->points) != RELKIND_FOREIGN_TABLE ||
 		!mts_table_is_ours(rollup->points))
 		return "Option \"rollup_of\" names no foreign table of mongo_ts_fdw.";
 	if (GetForeignTable(rollup->points)->serverid != rollup->table->serverid)
@@ -468,6 +480,42 @@ is_same_type(const MtsRollup *rollup, AttrNumber attnum, AttrNumber of)
 	return types[0] == types[1] && collations[0] == collations[1];
 }
 
+/*
+ * Find the column of the points that option rollup_column names by its name
+ * or, since a column can be renamed, by its option field; 0 if there is none.
+ */
+static AttrNumber
+find_column(const MtsRollup *rollup, const MtsTable *points, const char *name)
+{
+	AttrNumber attnum = get_attnum(rollup->points, name);
+
+	for (int i = 1; i <= points->layout.ncolumns && attnum <= 0; i++)
+		if (!points->attributes[i - 1].dropped)
+		{
+			const char *field =
+				mts_option_get(GetForeignColumnOptions(rollup->points, i),
+							   "field");
+
+			if (field && strcmp(field, name) == 0)
+				attnum = i;
+		}
+	return Max(attnum, 0);
+}
+
+/*
+ * Tell whether a column must have a column of the points.  Others may describe
+ * the rows of a roll-up that an application maintains.
+ */
+static bool
+is_of_points(const MtsRollup *rollup, AttrNumber attnum)
+{
+	const MtsAttribute *attribute = &rollup->table->attributes[attnum - 1];
+
+	return attnum - 1 == rollup->table->layout.time_column ||
+		   (!rollup->by_application && attribute->has_role &&
+			rollup->table->layout.columns[attnum - 1].role == MTS_ROLE_KEY);
+}
+
 /* Record what a column of the roll-up has of a column of the points. */
 static const char *
 record_column(MtsRollup *rollup, const MtsTable *points, AttrNumber attnum)
@@ -478,7 +526,8 @@ record_column(MtsRollup *rollup, const MtsTable *points, AttrNumber attnum)
 	const char *total = mts_option_get(options, "rollup");
 	const char *name = mts_option_get(options, "rollup_column");
 	bool is_time = attnum - 1 == rollup->table->layout.time_column;
-	AttrNumber of = get_attnum(rollup->points, name ? name : column->name);
+	AttrNumber of = name ? find_column(rollup, points, name)
+						 : get_attnum(rollup->points, column->name);
 	AttrNumber *record;
 	MtsRollupKind kind;
 	/* otherwise it is a key or the time */
@@ -498,9 +547,14 @@ record_column(MtsRollup *rollup, const MtsTable *points, AttrNumber attnum)
 						"\"rollup_column\".",
 						column->name);
 	if (of <= 0)
-		return name || is_time
-				   ? psprintf("The table of the points has no column \"%s\".",
-							  name ? name : column->name)
+		return name || is_of_points(rollup, attnum)
+				   ? psprintf(
+						 "Column \"%s\" is of column \"%s\", which foreign "
+						 "table \"%s\" does not have.  If that was "
+						 "renamed, set option \"rollup_column\" to its new "
+						 "name.",
+						 column->name, name ? name : column->name,
+						 get_rel_name(rollup->points))
 				   : NULL;
 	record =
 		is_total ? &rollup->totals[of - 1].of[kind] : &rollup->keys[of - 1];
@@ -740,6 +794,18 @@ before(TimestampTz t, MtsSpan span)
 }
 
 /*
+ * mts_rollup_horizon
+ *		The time before which points may have been removed because of their
+ *		age; MTS_TIME_MIN if there is none.
+ */
+MtsTime
+mts_rollup_horizon(const MtsTable *points, TimestampTz now)
+{
+	return points->drops_points ? before(now, points->retention)
+								: MTS_TIME_MIN;
+}
+
+/*
  * mts_rollup_first_kept
  *		The begin of the first interval whose points have not been removed
  *		because of their age.
@@ -780,7 +846,8 @@ state_by_application(const MtsRollup *rollup)
 /*
  * mts_rollup_fingerprint
  *		Return a number that tells by which declarations of the roll-up, of
- *		the points, and of what lies between them, its rows are computed.
+ *		the points, and of what lies between them, its rows are computed,
+ *		apart from the totals and the number of points: those have their own.
  *
  * The owner is a part of it, since another owner's writes mark nothing.
  */
@@ -789,33 +856,24 @@ mts_rollup_fingerprint(const MtsRollup *rollup)
 {
 	Oid relid = rollup->table->relid;
 	uint64 sum =
-		mts_fingerprint_options(rollup->table) +
+		mts_fingerprint_options(relid) +
 		mts_fingerprint_text("owner",
 							 GetUserNameFromId(owner_of(relid), false));
 	ListCell *lc;
 
 	foreach (lc, rollup->sources)
-		sum += mts_fingerprint_table(lfirst_oid(lc));
-	if (rollup->npoints)
-		sum += mts_fingerprint_column(relid, rollup->npoints);
+		sum += mts_fingerprint_options(lfirst_oid(lc));
 	for (int i = 0; i < rollup->ncolumns; i++)
-	{
-		const AttrNumber *totals = rollup->totals[i].of;
-		uint64 of = mts_fingerprint_column(rollup->points, i + 1);
-
 		if (rollup->keys[i])
-			sum += mts_fingerprint_pair(of, "key", relid, rollup->keys[i]);
-		for (int kind = 0; kind < MTS_ROLLUP_NKINDS; kind++)
-			if (totals[kind])
-				sum += mts_fingerprint_pair(of, mts_rollup_kinds[kind], relid,
-											totals[kind]);
-	}
+			sum += mts_fingerprint_pair(mts_fingerprint_column(rollup->points,
+															   i + 1),
+										"key", relid, rollup->keys[i]);
 	return (int64) sum;
 }
 
-/* Read a date, or $minKey or $maxKey in place of one. */
-static bool
-read_time(bson_iter_t *at, MtsTime *t)
+/* mts_rollup_read_time: read a date, or $minKey or $maxKey in place of one. */
+bool
+mts_rollup_read_time(const bson_iter_t *at, MtsTime *t)
 {
 	if (bson_iter_type(at) == BSON_TYPE_MINKEY)
 		*t = MTS_TIME_MIN;
@@ -844,7 +902,8 @@ mts_rollup_parse_range(const MtsRollup *rollup, const bson_t *item,
 
 	if (!bson_iter_init_find(&from, item, "from") ||
 		!bson_iter_init_find(&to, item, "to") ||
-		!read_time(&from, &range->from) || !read_time(&to, &range->to))
+		!mts_rollup_read_time(&from, &range->from) ||
+		!mts_rollup_read_time(&to, &range->to))
 		return false;
 	range->from = mts_rollup_floor(rollup, range->from);
 	range->to = mts_rollup_ceil(rollup, range->to);
@@ -860,13 +919,8 @@ mts_rollup_parse_range(const MtsRollup *rollup, const bson_t *item,
 MtsRanges
 mts_rollup_make_ranges(const bson_iter_t *array)
 {
-	bson_iter_t item;
-	int n = 0;
-
-	if (bson_iter_recurse(array, &item))
-		while (bson_iter_next(&item))
-			n++;
-	return (MtsRanges){0, palloc((n + 1) * sizeof(MtsRange))};
+	return (MtsRanges){0, palloc((mts_document_length(array) + 1) *
+								 sizeof(MtsRange))};
 }
 
 static bool
@@ -907,7 +961,8 @@ mts_rollup_read_until(const bson_t *doc, MtsTime *until)
 	bson_iter_t at;
 
 	*until = MTS_TIME_MIN;
-	return !bson_iter_init_find(&at, doc, "until") || read_time(&at, until);
+	return !bson_iter_init_find(&at, doc, "until") ||
+		   mts_rollup_read_time(&at, until);
 }
 
 /* Return the time at a path of a state; MTS_TIME_MIN without one. */
@@ -919,7 +974,7 @@ find_time(const bson_t *doc, const char *path)
 
 	return bson_iter_init(&iter, doc) &&
 				   bson_iter_find_descendant(&iter, path, &at) &&
-				   read_time(&at, &t)
+				   mts_rollup_read_time(&at, &t)
 			   ? t
 			   : MTS_TIME_MIN;
 }
@@ -935,6 +990,23 @@ read_history(const bson_t *doc, MtsRollupState *state)
 	state->failed_since = find_time(doc, "failed.since");
 	state->took = mts_document_number(doc, "took");
 	state->error = error ? mts_document_text(error) : NULL;
+}
+
+/*
+ * Tell whether the rows were computed by other declarations of their keys, or
+ * if there were other points by the declaration of these.  Where points may
+ * have been removed, rows have those that there were.
+ */
+static bool
+is_altered(const MtsRollup *rollup, const bson_t *doc,
+		   const MtsRollupState *state)
+{
+	MtsTime since;
+
+	return mts_document_number(doc, "fingerprint") !=
+			   mts_rollup_fingerprint(rollup) ||
+		   (rollup->npoints && !rollup->drops_points &&
+			!mts_rollup_field_find(rollup, state, rollup->npoints, &since));
 }
 
 /*
@@ -963,8 +1035,9 @@ mts_rollup_parse_state(const MtsRollup *rollup, const bson_t *doc,
 	is_valid = mts_rollup_read_until(doc, &until);
 	if (is_valid && until == MTS_TIME_MIN)
 		return;
-	if (is_valid && mts_document_number(doc, "fingerprint") !=
-						mts_rollup_fingerprint(rollup))
+	if (bson_iter_init_find(&at, doc, "totals"))
+		is_valid &= mts_rollup_field_read(rollup, &at, state);
+	if (is_valid && is_altered(rollup, doc, state))
 		state->problem = mts_rollup_is_altered;
 	else if (!is_valid || until != mts_rollup_floor(rollup, until) ||
 			 (bson_iter_init_find(&at, doc, "stale") &&

@@ -54,15 +54,25 @@ typedef struct MtsRollup
 	MtsRollupTotals *totals;
 } MtsRollup;
 
+/* What the rows have in a field: a total of a column, or the points' number */
+typedef struct MtsRollupField
+{
+	const char *name;
+	int64 fingerprint; /* of the declarations by which it was computed */
+	MtsTime since;     /* the first interval whose rows have it */
+} MtsRollupField;
+
 /*
  * What is complete.  The rows of intervals that end at or before until and
- * overlap no stale range have the totals of all points.  No row means no
- * points.
+ * overlap no stale range have the totals of all points, in those fields that
+ * are listed.  No row means no points.
  */
 typedef struct MtsRollupState
 {
-	MtsTime until;       /* the end of an interval; MTS_TIME_MIN if nothing is
+	MtsTime until; /* the end of an interval; MTS_TIME_MIN if nothing is
 						  * complete */
+	int nfields;
+	MtsRollupField *fields;
 	MtsRanges stale;     /* of whole intervals, sorted */
 	MtsRanges open;      /* of these, what no refresh has computed since */
 	int64 generation;    /* grows when a refresh begins or ends */
@@ -113,6 +123,7 @@ extern MtsTime mts_rollup_floor(const MtsRollup *rollup, MtsTime t);
 extern MtsTime mts_rollup_ceil(const MtsRollup *rollup, MtsTime t);
 extern bool mts_rollup_is_made_of(const MtsRollup *rollup,
 								  const MtsRollup *finer, MtsRange range);
+extern MtsTime mts_rollup_horizon(const MtsTable *points, TimestampTz now);
 extern MtsTime mts_rollup_first_kept(const MtsRollup *rollup);
 extern MtsTime mts_rollup_limit(const MtsRollup *rollup, TimestampTz now);
 extern MtsRanges mts_rollup_make_ranges(const bson_iter_t *array);
@@ -120,6 +131,7 @@ extern bool mts_rollup_parse_range(const MtsRollup *rollup, const bson_t *item,
 								   MtsRange *range);
 extern int64 mts_rollup_fingerprint(const MtsRollup *rollup);
 extern const char *mts_rollup_message_of_reading(const MtsRollup *rollup);
+extern bool mts_rollup_read_time(const bson_iter_t *at, MtsTime *t);
 extern bool mts_rollup_read_until(const bson_t *doc, MtsTime *until);
 extern void mts_rollup_parse_state(const MtsRollup *rollup, const bson_t *doc,
 								   MtsRollupState *state);

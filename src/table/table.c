@@ -643,6 +643,7 @@ read_table(Relation relation)
 	/* an option of the table hides that of the server */
 	List *options = list_concat_copy(foreign->options, server->options);
 	MtsTable *table = palloc0(sizeof(MtsTable));
+	const char *retention;
 	MtsError error;
 
 	table->relid = RelationGetRelid(relation);
@@ -667,6 +668,10 @@ read_table(Relation relation)
 	table->truncatable = mts_option_get_bool(options, "truncatable", true);
 	table->is_consistent = !is_set_to(options, "consistency", "none");
 	table->native_buckets = !is_set_to(options, "native_buckets", "off");
+	retention = mts_option_get(options, "rollup_retention");
+	table->drops_points = retention != NULL;
+	if (retention)
+		table->retention = mts_option_span(retention);
 	check_names(table, "The foreign table", foreign->options,
 				ForeignTableRelationId);
 	read_collection(relation, options, table);

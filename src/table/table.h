@@ -44,6 +44,8 @@ typedef struct MtsTable
 	bool async_capable;
 	bool is_consistent; /* option consistency is statement */
 	MtsOnInvalid on_invalid;
+	bool drops_points; /* older ones than retention may have been removed */
+	MtsSpan retention;
 	bool is_utc;                    /* bucket_time_zone is UTC */
 	const bson_t *filter;           /* option filter, or NULL */
 	bool native_buckets;            /* option native_buckets is auto */

@@ -1,7 +1,8 @@
 # Proves that what the state of a roll-up says is complete is what the points give: after each
 # kind of write, after a write during a refresh, and while sessions write points, refresh the
 # roll-up at once, are ended, and the server is killed; on a standalone server and on a replica
-# set.  A user who may not read the state gets points.
+# set.  So do queries between changes of the columns of points and roll-ups.  A user who may not
+# read the state gets points.
 #
 # SEED repeats the order of the statements, and DURATION says for how many seconds they go on.
 
@@ -13,6 +14,7 @@ use lib $FindBin::RealBin;
 
 use MongoTS::HaltProxy;
 use MongoTS::Node;
+use MongoTS::RollupColumns qw(check_columns);
 use Test::More;
 use Time::HiRes qw(sleep time);
 
@@ -284,6 +286,7 @@ foreach my $kind (@kinds)
 	create_server($_, $kind, $uri{$kind}, "database 'mts_rollup'") foreach @nodes;
 	make_tables($kind);
 	check_writes($kind);
+	check_columns($nodes[0], $kind, 40);
 	my $end = time + $seconds;
 	my ($next_check, $next_kill) = (time + 2, time + 5);
 	my @statements = (\&a_write, \&a_refresh, \&a_query);
