@@ -4,7 +4,7 @@
  *		mongo_ts_mark_rollup and mongo_ts_mark_late.
  *
  * They mark what a write of points would mark: the intervals of all roll-ups
- * of these points.  A coarser roll-up is computed from a finer one, so to mark
+ * of these points.  A coarser roll-up is computed from a finer one.  So to mark
  * one of them alone would compute it from rows that are wrong, too.
  */
 #include "postgres.h"
@@ -49,11 +49,10 @@ points_of(Relation relation)
 		return relid;
 	rollup = mts_rollup_open(relation);
 	if (rollup->by_application)
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("cannot mark intervals of roll-up \"%s\"",
-						RelationGetRelationName(relation)),
-				 errdetail("An application maintains it.")));
+		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+						errmsg("cannot mark intervals of roll-up \"%s\"",
+							   RelationGetRelationName(relation)),
+						errdetail("An application maintains it.")));
 	return rollup->points;
 }
 
@@ -82,9 +81,9 @@ mongo_ts_mark_rollup(PG_FUNCTION_ARGS)
 	marks = mts_rollup_mark_begin(mts_table_open(points), GetUserId());
 	if (marks && start < end)
 	{
-		mts_rollup_mark_add(
-			marks, TIMESTAMP_IS_NOBEGIN(start) ? MTS_TIME_MIN : start,
-			TIMESTAMP_IS_NOEND(end) ? MTS_TIME_MAX : end - 1);
+		mts_rollup_mark_add(marks,
+							TIMESTAMP_IS_NOBEGIN(start) ? MTS_TIME_MIN : start,
+							TIMESTAMP_IS_NOEND(end) ? MTS_TIME_MAX : end - 1);
 		mts_rollup_mark_send(marks);
 	}
 	table_close(points, NoLock);
