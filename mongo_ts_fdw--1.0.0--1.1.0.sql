@@ -85,7 +85,8 @@ CREATE FUNCTION mongo_ts_rollup_state(relation regclass, wait boolean DEFAULT tr
                                       OUT open tstzmultirange, OUT problem text,
                                       OUT refreshed timestamptz, OUT took interval,
                                       OUT error text, OUT points regclass, OUT source regclass,
-                                      OUT time_column text, OUT count_column text)
+                                      OUT time_column text, OUT count_column text,
+                                      OUT generation bigint)
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
@@ -172,7 +173,7 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION mongo_ts_drop_rollup(regclass) IS
   'drop a roll-up, with its collection and what is known of it';
 
-CREATE FUNCTION mongo_ts_rollup_comparison(relation regclass, OUT ends text, OUT differences text)
+CREATE FUNCTION _mongo_ts_rollup_comparison(relation regclass, OUT ends text, OUT differences text)
 RETURNS record
 LANGUAGE sql STRICT STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -227,7 +228,7 @@ BEGIN ATOMIC
     FROM lists;
 END;
 
-COMMENT ON FUNCTION mongo_ts_rollup_comparison(regclass) IS
+COMMENT ON FUNCTION _mongo_ts_rollup_comparison(regclass) IS
   'the queries from $1 to $2 of the first and the last time of a roll-up or its points, and of their differences';
 
 CREATE FUNCTION mongo_ts_mark_rollup(relation regclass, start_time timestamptz, end_time timestamptz)
@@ -256,7 +257,7 @@ SET search_path = pg_catalog, pg_temp
 SET mongo_ts_fdw.enable_rollups = off
 AS $$
 DECLARE
-  owner regrole := (SELECT relowner FROM pg_class WHERE oid = relation);
+  this record;
   is_sample boolean := start_time IS NULL AND end_time IS NULL;
   deadline timestamptz := clock_timestamp() + time_limit;
   state record;
@@ -267,27 +268,31 @@ DECLARE
   i record;
   slot interval;
   n bigint;
-  step bigint := 1;
-  shift bigint := 0;
+  step bigint;
+  shift bigint;
+  turn bigint := 0;
+  length bigint := 1;
+  begun timestamptz;
   at timestamptz;
-  stop timestamptz;
-  nvisited bigint := 0;
   part tstzrange;
-  again tstzrange;
   differs boolean;
+  generation bigint;
+  found jsonb;
+  complete tstzmultirange;
   wrong tstzmultirange := '{}';
 BEGIN
   IF relation IS NULL THEN
     RETURN;
   END IF;
-  IF owner <> current_user::regrole THEN
-    RAISE insufficient_privilege USING MESSAGE = format('must be owner of foreign table %s', relation),
-      HINT = format('Use SET ROLE %s.', owner);
+  SELECT relname AS name, pg_get_userbyid(relowner) AS owner INTO this FROM pg_class WHERE oid = relation;
+  IF this.owner <> current_user THEN
+    RAISE insufficient_privilege USING MESSAGE = format('must be owner of foreign table %s', this.name),
+      HINT = format('Use SET ROLE %I.', this.owner);
   END IF;
   IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
     RAISE feature_not_supported USING MESSAGE = 'a roll-up can only be checked under isolation level READ COMMITTED';
   END IF;
-  state := @extschema@.mongo_ts_rollup_state(relation);
+  state := @extschema@.mongo_ts_rollup_state(relation, true);
   IF state.problem IS NOT NULL THEN
     problem := 'the roll-up is not used: ' || state.problem;
     RETURN NEXT;
@@ -304,7 +309,7 @@ BEGIN
     i := @extschema@.mongo_ts_rollup_intervals(relation, end_time - interval '1 microsecond', end_time);
     wanted := wanted - tstzmultirange(tstzrange(i.stop, NULL));
   END IF;
-  query := @extschema@.mongo_ts_rollup_comparison(relation);
+  query := @extschema@._mongo_ts_rollup_comparison(relation);
   EXECUTE query.ends INTO first, last USING coalesce(lower(wanted), '-infinity'), upper(wanted);
   IF first IS NULL THEN
     RETURN;
@@ -314,52 +319,61 @@ BEGIN
   i := @extschema@.mongo_ts_rollup_intervals(relation, first, first);
   first := i.start;
 
-  -- each interval has a begin of a slot
+  -- A sample is the last day and what there is time for, evenly spread: each interval has a begin of a slot.
   slot := CASE WHEN i.stop - first > '27 days' THEN '671 hours' WHEN i.stop - first > '22 hours' THEN '23 hours'
-               WHEN is_sample THEN greatest(i.stop - first, '1 hour') ELSE '24 hours' END;
+               ELSE greatest(i.stop - first, '1 hour') END;
   n := ceil(extract(epoch FROM last - first) / extract(epoch FROM slot));
-  -- a sample is the last day and what there is time for, evenly spread
-  IF is_sample THEN
-    shift := floor(n * random());
-    step := round(n * 0.618);
-    WHILE gcd(step, n) <> 1 LOOP
-      step := step + 1;
-    END LOOP;
-  END IF;
-  FOR turn IN 0 .. n LOOP
-    IF turn = 0 THEN
-      CONTINUE WHEN NOT is_sample;
+  shift := floor(n * random());
+  step := round(n * 0.618);
+  WHILE gcd(step, n) <> 1 LOOP
+    step := step + 1;
+  END LOOP;
+  WHILE CASE WHEN is_sample THEN turn <= n AND (turn = 0 OR clock_timestamp() < deadline) ELSE first < last END LOOP
+    begun := clock_timestamp();
+    IF NOT is_sample THEN
+      i := @extschema@.mongo_ts_rollup_intervals(relation, first, least(first + slot * length, last));
+    ELSIF turn = 0 THEN
       i := @extschema@.mongo_ts_rollup_intervals(relation, last - interval '24 hours', last);
     ELSE
-      EXIT WHEN is_sample AND clock_timestamp() > deadline;
       at := first + slot * (((turn - 1) * step + shift) % n);
       i := @extschema@.mongo_ts_rollup_intervals(relation, at, at + slot);
-      nvisited := turn;
     END IF;
-    CONTINUE WHEN i.start_is_repeated;
+    IF i.start_is_repeated THEN
+      i := @extschema@.mongo_ts_rollup_intervals(relation, i.start, i.start);
+      wanted := wanted - tstzmultirange(tstzrange(i.start, i.stop));
+    END IF;
     FOR part IN SELECT unnest(wanted * tstzmultirange(tstzrange(i.start, i.stop))) LOOP
       EXECUTE format('SELECT EXISTS (%s)', query.differences) INTO differs USING lower(part), upper(part);
       CONTINUE WHEN NOT differs;
-      -- whoever writes points or rows marks them before; what is old can have been removed
-      state := @extschema@.mongo_ts_rollup_state(relation);
-      FOR again IN
-        SELECT unnest(tstzmultirange(part) * tstzmultirange(tstzrange(@extschema@.mongo_ts_rollup_first_kept(relation), state.until)) - state.stale)
-         WHERE state.problem IS NULL
+      -- A refresh may have changed rows meanwhile.  A write of points has marked their intervals before.
       LOOP
-        FOR interval_start, series, problem, total, in_rollup, of_points IN
-          EXECUTE query.differences || ' ORDER BY 1, 2, 4' USING lower(again), upper(again)
-        LOOP
-          interval_end := (@extschema@.mongo_ts_rollup_intervals(relation, interval_start, interval_start)).stop;
-          wrong := wrong + tstzmultirange(tstzrange(interval_start, interval_end));
-          RETURN NEXT;
-        END LOOP;
+        generation := state.generation;
+        EXECUTE format('SELECT jsonb_agg(d) FROM (%s) d', query.differences) INTO found USING lower(part), upper(part);
+        state := @extschema@.mongo_ts_rollup_state(relation, true);
+        EXIT WHEN state.generation = generation;
+      END LOOP;
+      complete := tstzmultirange(tstzrange(@extschema@.mongo_ts_rollup_first_kept(relation), state.until)) - state.stale;
+      FOR interval_start, interval_end, series, problem, total, in_rollup, of_points IN
+        SELECT d.start, own.stop, d.series, d.problem, d.total, d.in_rollup, d.of_points
+          FROM jsonb_to_recordset(found) d (start timestamptz, series jsonb, problem text, total text, in_rollup text, of_points text),
+               LATERAL @extschema@.mongo_ts_rollup_intervals(relation, d.start, d.start) own
+         WHERE state.problem IS NULL AND complete @> tstzrange(d.start, own.stop) ORDER BY 1, 3, 5
+      LOOP
+        wrong := wrong + tstzmultirange(tstzrange(interval_start, interval_end));
+        RETURN NEXT;
       END LOOP;
     END LOOP;
     wanted := wanted - tstzmultirange(tstzrange(i.start, i.stop));
+    IF is_sample THEN
+      turn := turn + 1;
+    ELSE
+      first := i.stop;
+      -- long enough to be fast, and short enough for the memory of a statement
+      length := CASE WHEN clock_timestamp() - begun < '0.2 s' THEN length * 2 ELSE greatest(length / 2, 1) END;
+    END IF;
   END LOOP;
-  IF nvisited < n THEN
-    RAISE NOTICE 'compared the last day and % %% of the other intervals of roll-up "%"', 100 * nvisited / n,
-        (SELECT relname FROM pg_class WHERE oid = relation)
+  IF is_sample AND turn <= n THEN
+    RAISE NOTICE 'compared the last day and % %% of the other intervals of roll-up "%"', 100 * (turn - 1) / n, this.name
       USING HINT = 'A longer time_limit compares more, and start_time => ''-infinity'' all.';
   END IF;
   IF mark THEN
@@ -371,13 +385,13 @@ $$;
 COMMENT ON FUNCTION mongo_ts_check_rollup(regclass, timestamptz, timestamptz, boolean, interval) IS
   'compare intervals of a roll-up with its points';
 
-CREATE FUNCTION mongo_ts_check_documents(relation regclass, OUT problem text, OUT field text,
+CREATE FUNCTION _mongo_ts_check_documents(relation regclass, OUT problem text, OUT field text,
                                          OUT documents bigint, OUT hint text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'mongo_ts_check'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 10;
 
-COMMENT ON FUNCTION mongo_ts_check_documents(regclass) IS
+COMMENT ON FUNCTION _mongo_ts_check_documents(regclass) IS
   'what sampled documents say against the declaration of a foreign table';
 
 CREATE OR REPLACE FUNCTION mongo_ts_check(relation regclass, OUT problem text, OUT field text,
@@ -386,25 +400,25 @@ RETURNS SETOF record
 LANGUAGE sql STRICT VOLATILE PARALLEL UNSAFE ROWS 10
 BEGIN ATOMIC
   WITH rollup AS (
-    SELECT r.oid, r.relowner = current_user::regrole AS is_own, r.relowner::regrole AS owner,
+    SELECT r.oid, pg_get_userbyid(r.relowner) AS owner,
            bool_or(option_value = 'application') FILTER (WHERE option_name = 'rollup_maintained_by') AS by_application
       FROM pg_class r, pg_foreign_table, pg_options_to_table(ftoptions)
      WHERE r.oid = relation AND ftrelid = r.oid
      GROUP BY r.oid HAVING bool_or(option_name = 'rollup_of')
   )
-  SELECT * FROM mongo_ts_check_documents(relation)
+  SELECT * FROM _mongo_ts_check_documents(relation)
   UNION ALL
   SELECT c.problem, string_agg(DISTINCT c.total, ', '), count(DISTINCT (c.interval_start, c.series)),
-         concat((array_agg(format('At %s, %s of %s is %s, and %s by the points.  ', c.interval_start, c.total, c.series,
-                                  coalesce(c.in_rollup, 'NULL'), coalesce(c.of_points, 'NULL')) ORDER BY c.interval_start, c.series)
+         concat((array_agg(format('The first is of %s and %s: %s is %s, and %s by the points.  ', c.interval_start, c.series, c.total,
+                                  coalesce(c.in_rollup, 'NULL'), coalesce(c.of_points, 'NULL')) ORDER BY c.interval_start, c.series, c.total)
                    FILTER (WHERE c.total IS NOT NULL))[1],
                 CASE WHEN bool_or(by_application) THEN 'An application maintains the roll-up.'
                      WHEN min(c.interval_start) IS NULL THEN format('Use SELECT mongo_ts_refresh_rollup(%L);', relation)
                      ELSE format('Use SELECT mongo_ts_refresh_rollup(%L, %L, %L);', relation, min(c.interval_start), max(c.interval_end)) END)
-    FROM rollup r, LATERAL mongo_ts_check_rollup(r.oid) c WHERE r.is_own GROUP BY c.problem
+    FROM rollup r, LATERAL mongo_ts_check_rollup(r.oid) c WHERE r.owner = current_user GROUP BY c.problem
   UNION ALL
-  SELECT 'the roll-up is not compared with its points', NULL, NULL, format('Only its owner can do that: SET ROLE %s;', owner)
-    FROM rollup WHERE NOT is_own;
+  SELECT 'the roll-up is not compared with its points', NULL, NULL, format('Only its owner can do that: SET ROLE %I;', owner)
+    FROM rollup WHERE owner <> current_user;
 END;
 
 COMMENT ON FUNCTION mongo_ts_check(regclass) IS

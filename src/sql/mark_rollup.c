@@ -4,7 +4,7 @@
  *		mongo_ts_mark_rollup and mongo_ts_mark_late.
  *
  * They mark what a write of points would mark: the intervals of all roll-ups
- * of these points.  A coarser roll-up is computed from a finer one, so to mark
+ * of these points.  A coarser roll-up is computed from a finer one.  So to mark
  * one of them alone would compute it from rows that are wrong, too.
  */
 #include "postgres.h"

@@ -57,6 +57,7 @@ enum
 	SOURCE,
 	TIME_COLUMN,
 	COUNT_COLUMN,
+	GENERATION,
 	NCOLUMNS
 };
 
@@ -202,6 +203,7 @@ mongo_ts_rollup_state(PG_FUNCTION_ARGS)
 	nulls[COUNT_COLUMN] = problem || rollup->npoints == 0;
 	if (!nulls[COUNT_COLUMN])
 		values[COUNT_COLUMN] = column_datum(rollup, rollup->npoints - 1);
+	values[GENERATION] = Int64GetDatum(state.generation);
 	(void) get_call_result_type(fcinfo, NULL, &desc);
 	PG_RETURN_DATUM(HeapTupleGetDatum(
 		heap_form_tuple(BlessTupleDesc(desc), values, nulls)));

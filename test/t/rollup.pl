@@ -1,8 +1,8 @@
 # Proves that what the state of a roll-up says is complete is what the points give: after each
 # kind of write, after a write during a refresh, and while sessions write points, refresh the
 # roll-up at once, are ended, and the server is killed; on a standalone server and on a replica
-# set.  So do queries between changes of the columns of points and roll-ups.  A user who may not
-# read the state gets points.
+# set.  So do queries between changes of the columns of points and roll-ups.
+# mongo_ts_check_rollup() agrees beside them.  A user who may not read the state gets points.
 #
 # SEED repeats the order of the statements, and DURATION says for how many seconds they go on.
 
@@ -151,6 +151,14 @@ sub a_query
 		WHERE a IS DISTINCT FROM b";
 }
 
+# A comparison of a roll-up with its points, which finds no difference
+sub a_check
+{
+	my $rollup = qw(hours days)[ rand 2 ];
+
+	return "SELECT 'wrong: ' || string_agg(c::text, ', ') FROM mongo_ts_check_rollup('$rollup', '-infinity') c WHERE interval_start IS NOT NULL";
+}
+
 # Start a session whose statements are of one kind.
 sub start
 {
@@ -281,7 +289,7 @@ sub check_writes
 foreach my $kind (@kinds)
 {
 	my %errors;
-	my %done = (0 => 0, 1 => 0, 2 => 0, terminated => 0, killed => 0);
+	my %done = (0 => 0, 1 => 0, 2 => 0, 3 => 0, terminated => 0, killed => 0);
 
 	create_server($_, $kind, $uri{$kind}, "database 'mts_rollup'") foreach @nodes;
 	make_tables($kind);
@@ -289,9 +297,9 @@ foreach my $kind (@kinds)
 	check_columns($nodes[0], $kind, 40);
 	my $end = time + $seconds;
 	my ($next_check, $next_kill) = (time + 2, time + 5);
-	my @statements = (\&a_write, \&a_refresh, \&a_query);
+	my @statements = (\&a_write, \&a_refresh, \&a_query, \&a_check);
 	# a standalone server has no snapshots
-	my @sessions = map { start({ kind => $_ }, $kind, $statements[$_]) } 0, 0, 1, 1, $kind eq 'set' ? 2 : ();
+	my @sessions = map { start({ kind => $_ }, $kind, $statements[$_]) } 0, 0, 1, 1, 3, $kind eq 'set' ? 2 : ();
 	my $plan = $nodes[0]->safe_psql('postgres', "SET search_path = $kind, public; EXPLAIN " . a_query());
 
 	like($plan, qr/Roll-up Query: /, "$kind: a query uses roll-ups");
@@ -336,8 +344,9 @@ foreach my $kind (@kinds)
 	check($kind, '.. at the end');
 	check_all($kind, 'all is right after a refresh');
 	session_end($_->{session}) foreach @sessions;
-	is(join("\n", map { @{ $_->{wrong} // [] } } @sessions), '', "$kind: a query beside a refresh sees one moment") if $kind eq 'set';
-	cmp_ok($done{0}, '>', 20, "$done{0} writes, $done{1} refreshes, $done{2} queries, $done{terminated} ended, $done{killed} crashes");
+	is(join("\n", map { @{ $_->{wrong} // [] } } @sessions), '', "$kind: a query beside a refresh sees one moment, and a check finds no difference");
+	cmp_ok($done{0}, '>', 20,
+		"$done{0} writes, $done{1} refreshes, $done{2} queries, $done{3} checks, $done{terminated} ended, $done{killed} crashes");
 	note 'errors: ', join(', ', map { "$_ $errors{$_}" } sort keys %errors);
 }
 
