@@ -739,6 +739,12 @@ BEGIN
   result := format('%s.%I', source.schema, name)::regclass;
   PERFORM @extschema@.mongo_ts_prepare_rollup(result);
   PERFORM @extschema@.mongo_ts_create_index(result);
+  IF relation = points THEN
+    RAISE NOTICE USING
+      MESSAGE = format('roll-up "%s" does not notice what other clients change in documents whose points are older than %s',
+                       name, @extschema@._mongo_ts_interval(lag)),
+      HINT = 'Refresh it each night with repair => ''3 days'', or mark what they have changed by mongo_ts_mark_rollup.';
+  END IF;
   RETURN result;
 END $$;
 

@@ -141,7 +141,8 @@ make_statement(const MtsTable *table)
 								   get_rel_name(table->relid));
 
 	return psprintf("SELECT %s.mongo_ts_refresh_rollup(%s::regclass, "
-					"NULL::timestamptz, NULL::timestamptz)",
+					"NULL::timestamptz, NULL::timestamptz, "
+					"NULL::interval)",
 					quote_identifier(get_namespace_name(namespace)),
 					quote_literal_cstr(name));
 }
