@@ -64,7 +64,7 @@
 #define LONG_CHUNK_TIME INT64CONST(15000000)
 
 /* How many ranges are computed one by one; more are joined */
-#define MAX_TODO 64
+#define MAX_RANGES 64
 
 /*
  * How long after its session has ended a write may be executed: MongoDB aborts
@@ -690,7 +690,7 @@ choose(Refresh *refresh, const bson_t *doc, const MtsRange *wanted,
 	}
 	refresh->todo.items = palloc((all.n + 1) * sizeof(MtsRange));
 	mts_ranges_intersect(&all, &within, &refresh->todo);
-	mts_ranges_join(&refresh->todo, MAX_TODO, mts_rollup_first_kept(rollup));
+	mts_ranges_join(&refresh->todo, MAX_RANGES, mts_rollup_first_kept(rollup));
 }
 
 /*
