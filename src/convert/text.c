@@ -136,17 +136,6 @@ mts_text_of(const MtsElement *element)
 
 /* ---- The values of a text ----------------------------------------------- */
 
-/* Append a value to an array of *n. */
-static void
-append(const bson_value_t *value, bson_t *list, uint32 *n)
-{
-	char buffer[16];
-	const char *key;
-
-	bson_uint32_to_string((*n)++, &key, buffer, sizeof(buffer));
-	bson_append_value(list, key, -1, value);
-}
-
 /*
  * Append the numbers that have a text.  MongoDB compares numbers of all types,
  * so that an integer stands for all that are equal to it.  A fraction as a
@@ -169,17 +158,17 @@ append_numbers(const char *text, bson_t *list, uint32 *n)
 	{
 		value.value_type = BSON_TYPE_INT64;
 		value.value.v_int64 = integer;
-		append(&value, list, n);
+		mts_document_append_item(list, n, &value);
 		return;
 	}
 	if (strcmp(mts_number_double_text(value.value.v_double), text) == 0)
-		append(&value, list, n);
+		mts_document_append_item(list, n, &value);
 	value.value_type = BSON_TYPE_DECIMAL128;
 	if (!bson_decimal128_from_string(text, &value.value.v_decimal128))
 		return;
 	bson_decimal128_to_string(&value.value.v_decimal128, buffer);
 	if (strcmp(buffer, text) == 0)
-		append(&value, list, n);
+		mts_document_append_item(list, n, &value);
 }
 
 /* Append the date that has a text. */
@@ -200,7 +189,7 @@ append_date(const char *text, bson_t *list, uint32 *n)
 		((hour * INT64CONST(60) + minute) * 60 + second) * 1000 + msecs;
 	shown = date_text(value.value.v_datetime);
 	if (shown && strcmp(shown, text) == 0)
-		append(&value, list, n);
+		mts_document_append_item(list, n, &value);
 }
 
 /*
@@ -246,7 +235,7 @@ append_bytes(const char *text, bson_t *list, uint32 *n)
 	}
 	else
 		return;
-	append(&value, list, n);
+	mts_document_append_item(list, n, &value);
 }
 
 /*
@@ -265,12 +254,12 @@ mts_text_append_values(const char *utf8, bson_t *list, uint32 *n)
 
 	value.value.v_utf8.str = (char *) utf8;
 	value.value.v_utf8.len = strlen(utf8);
-	append(&value, list, n);
+	mts_document_append_item(list, n, &value);
 	append_numbers(utf8, list, n);
 	append_date(utf8, list, n);
 	append_bytes(utf8, list, n);
 	value.value_type = BSON_TYPE_BOOL;
 	value.value.v_bool = strcmp(utf8, "true") == 0;
 	if (value.value.v_bool || strcmp(utf8, "false") == 0)
-		append(&value, list, n);
+		mts_document_append_item(list, n, &value);
 }

@@ -191,6 +191,17 @@ mts_document_make(const char *template, ...)
 	return doc;
 }
 
+/* mts_document_append_item: append a value to an array of *n. */
+void
+mts_document_append_item(bson_t *array, uint32 *n, const bson_value_t *value)
+{
+	char buffer[16];
+	const char *key;
+
+	bson_uint32_to_string((*n)++, &key, buffer, sizeof(buffer));
+	bson_append_value(array, key, -1, value);
+}
+
 /*
  * Tell whether valid JSON is one object with nothing after it.  libbson also
  * accepts an array, and ignores the text after a comma.

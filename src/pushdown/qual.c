@@ -605,16 +605,13 @@ static bson_t *
 list_values(const MtsTable *table, const MtsQual *qual, Datum *values, int n)
 {
 	bson_t *list = mts_document_new();
-	char buffer[16];
-	const char *key;
 	bson_value_t value;
 	uint32 listed = 0;
 
 	for (int i = 0; i < n; i++)
 		if (value_of(table, qual, values[i], &value))
 		{
-			bson_uint32_to_string(listed++, &key, buffer, sizeof(buffer));
-			bson_append_value(list, key, -1, &value);
+			mts_document_append_item(list, &listed, &value);
 			check_list(table, qual, list);
 		}
 	return list;

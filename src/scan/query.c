@@ -250,8 +250,8 @@ build_filter(const MtsQuery *query, const MtsFilter *condition, bson_t *filter)
 }
 
 /*
- * Have the conditions on the fields that MongoDB sorts by admit only documents
- * that can be sorted.
+ * Have the conditions on the fields that MongoDB sorts by admit only values of
+ * the declared types.
  */
 static void
 leave_out_misfits(const MtsQuery *query, MtsFilter *condition)
@@ -272,8 +272,8 @@ leave_out_misfits(const MtsQuery *query, MtsFilter *condition)
 }
 
 /*
- * Build the filter of the documents that can be sorted, and that of the
- * others.
+ * Build the filter of the documents that have the declared types in the fields
+ * that MongoDB sorts by, and the filter of the others.
  */
 static void
 build_filters(MtsQuery *query, MtsFilter *condition)

@@ -132,7 +132,7 @@ find_value(MtsSkipScan *skip, int i)
 	return true;
 }
 
-/* Ask once whether a document of any series cannot be sorted. */
+/* Ask once for documents of another type, of any series. */
 static void
 ask_misfits(MtsSkipScan *skip)
 {

@@ -30,7 +30,7 @@
 
 #define UUID_BYTES 16
 
-/* What is wanted of a field besides the values of a range */
+/* Which values of a field must be found besides those of a range */
 typedef enum Wanted
 {
 	NO_OTHERS,
@@ -525,10 +525,10 @@ append_field_range(const MtsLayout *layout, const MtsField *field,
 }
 
 /*
- * Return what is wanted of a field of the points' time.  It is only values of
- * the type of its format if documents are sorted by it, or if MongoDB stores
- * no others.  A bucket without a time is read, too, which is an error; a row
- * without one satisfies no condition.
+ * Tell which values besides those of a range must be found in a field of the
+ * points' time.  There are none if documents are sorted by it, or if MongoDB
+ * stores no other type.  A bucket without a time is read, too, which is an
+ * error; a row without one satisfies no condition.
  */
 static Wanted
 wanted_of(const MtsLayout *layout, const MtsFilter *cond, const MtsPath *path)

@@ -81,7 +81,7 @@ sub fake_find
 		ok => bson_double(1));
 }
 
-# Tell whether a find asks for documents whose time is no date: {$not: {$gte:
+# Tell whether a find asks for documents whose time is not a date: {$not: {$gte:
 # the first date}}.
 sub fake_asks_other_types
 {
