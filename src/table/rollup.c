@@ -386,10 +386,7 @@ find_points(const Declared *item, MtsRollup *rollup)
 	if (problem)
 		return problem;
 	if (item)
-	{
-		rollup->points = rollup->source;
 		return "Option \"rollup_of\" leads back to the table itself.";
-	}
 	if (!OidIsValid(rollup->points))
 		return psprintf(
 			"Option \"rollup_of\" names table \"%s.%s\", which does "
