@@ -91,7 +91,7 @@ SELECT count(*) FROM mongo_ts_check_rollup('points_1h', '2013-10-30 06:00', '201
 SELECT count(*) FROM mongo_ts_check_rollup('points_1h', time_limit => '-1 s');
 -- What is marked is read from the points, and the next refresh computes it, also of coarser roll-ups.
 CREATE FUNCTION stale() RETURNS TABLE (rollup text, stale tstzmultirange) LANGUAGE sql AS $$
-  SELECT relname, (mongo_ts_rollup_state(oid)).stale FROM pg_class WHERE relname ~ '^points_' AND relkind = 'f' ORDER BY 1
+  SELECT relname, (mongo_ts_rollup_state(oid)).stale FROM pg_class WHERE relname ~ '^points_' AND relkind = 'f' AND relnamespace = current_schema()::regnamespace ORDER BY 1
 $$;
 SELECT count(*) FROM mongo_ts_check_rollup('points_1h', mark => true, time_limit => '1 hour');
 SELECT * FROM stale();
