@@ -89,7 +89,8 @@ $node->safe_psql('postgres', <<"END");
 		ts timestamptz, k int,
 		n  bigint OPTIONS (field 'd.{day:1}.n', rollup 'count', rollup_column 'v')
 	) SERVER data OPTIONS (bucket_span '1 month', bucket_time_zone 'Asia/Kolkata', rollup_of 'public.lists',
-		rollup_interval '1 day', rollup_zone 'Asia/Kolkata', rollup_lag '5 minutes', rollup_maintained_by 'refresh');
+		rollup_interval '1 day', rollup_zone 'Asia/Kolkata', rollup_lag '5 minutes', rollup_refresh '5 minutes',
+		rollup_maintained_by 'refresh');
 	ALTER FOREIGN TABLE lists OPTIONS (ADD rollup_retention '36500 days');
 
 	CREATE VIEW busy AS SELECT sensor, count(*), sum(val) FROM sensors GROUP BY sensor;
