@@ -174,7 +174,7 @@ halt_at($proxy, 'request', 'update hours');
 make_stale('hours');
 ok(defined halt_await($proxy), 'a refresh waits for MongoDB');
 is($node->safe_psql('postgres', "SELECT usename, application_name, state, query $workers AND query <> ''"),
-	q{keeper|mongo_ts_fdw worker|active|SELECT public.mongo_ts_refresh_rollup('plant.hours'::regclass, NULL::timestamptz, NULL::timestamptz)},
+	q{keeper|mongo_ts_fdw worker|active|SELECT public.mongo_ts_refresh_rollup('plant.hours'::regclass, NULL::timestamptz, NULL::timestamptz, NULL::interval)},
 	'.. and pg_stat_activity shows it');
 my $err;
 $node->psql('postgres', "SET ROLE keeper; SET lock_timeout = '100ms'; SELECT mongo_ts_refresh_rollup('plant.hours')", stderr => \$err);
