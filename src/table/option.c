@@ -112,6 +112,8 @@ check_uri(const char *value, MtsError *error)
 		return mts_report_refuse(
 			error, "The URI contains credentials.",
 			"Put the user name and the password into a user mapping.");
+	/* what it logs when it starts does not concern the URI */
+	mongoc_init();
 	*mts_connection_warning = '\0';
 	uri = mts_uri_parse_alone(value);
 	if (!uri)
