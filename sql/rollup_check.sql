@@ -27,17 +27,17 @@ CREATE FOREIGN TABLE own (
   ts timestamptz OPTIONS (rollup_column 'time "of"'), kind varchar(7), other text, highest real OPTIONS (rollup 'max', rollup_column 'f4'),
   n bigint OPTIONS (rollup 'count')
 ) SERVER rollup_check OPTIONS (rollup_of 'rollup_check."Odd"', rollup_interval '24 hours');
-SELECT mongo_ts_rollup_query(r) FROM unnest('{"\"Every \"\"1\"\" h\"",days,months,own}'::regclass[]) r;
-SELECT mongo_ts_rollup_query('months', of_points => true);
+SELECT _mongo_ts_rollup_query(r) FROM unnest('{"\"Every \"\"1\"\" h\"",days,months,own}'::regclass[]) r;
+SELECT _mongo_ts_rollup_query('months', of_points => true);
 ALTER FOREIGN TABLE own OPTIONS (SET rollup_of 'rollup_check.months');
-SELECT mongo_ts_rollup_query('own');
-SELECT try($$SELECT mongo_ts_rollup_query('"Odd"')$$);
+SELECT _mongo_ts_rollup_query('own');
+SELECT try($$SELECT _mongo_ts_rollup_query('"Odd"')$$);
 ALTER FOREIGN TABLE months DROP COLUMN f4_max;
-SELECT try($$SELECT mongo_ts_rollup_query('own')$$);
-SELECT mongo_ts_rollup_query('own', of_points => true);
+SELECT try($$SELECT _mongo_ts_rollup_query('own')$$);
+SELECT _mongo_ts_rollup_query('own', of_points => true);
 ALTER FOREIGN TABLE months DROP COLUMN points;
 ALTER FOREIGN TABLE own DROP COLUMN highest;
-SELECT try($$SELECT mongo_ts_rollup_query('own')$$);
+SELECT try($$SELECT _mongo_ts_rollup_query('own')$$);
 
 -- What is compared ---------------------------------------------------------
 

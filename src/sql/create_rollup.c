@@ -1,8 +1,8 @@
 /*
  * create_rollup.c
  *		SQL functions by which mongo_ts_create_rollup, in the install script,
- *		does what SQL cannot: mongo_ts_open_points, mongo_ts_columns and
- *		mongo_ts_prepare_rollup.
+ *		does what SQL cannot: _mongo_ts_open_points, _mongo_ts_columns and
+ *		_mongo_ts_prepare_rollup.
  */
 #include "postgres.h"
 
@@ -31,7 +31,7 @@ PG_FUNCTION_INFO_V1(mongo_ts_prepare_rollup);
 /* ---- The source --------------------------------------------------------- */
 
 /*
- * SQL: mongo_ts_open_points(relation regclass) returns regclass
+ * SQL: _mongo_ts_open_points(relation regclass) returns regclass
  *
  * Lock a table of the current user that a roll-up shall summarize, and return
  * the table of its points, which is another one if it is a roll-up itself.
@@ -85,8 +85,8 @@ role_name(const MtsLayout *layout, int column)
 }
 
 /*
- * SQL: mongo_ts_columns(relation regclass, OUT attnum smallint, OUT role text,
- *		OUT base_type regtype) returns setof record
+ * SQL: _mongo_ts_columns(relation regclass, OUT attnum smallint,
+ *		OUT role text, OUT base_type regtype) returns setof record
  *
  * Return the role that each column of a table has in the documents: time, key,
  * slot, attribute or value.
@@ -174,7 +174,7 @@ prepare_collection(const MtsRollup *rollup)
 }
 
 /*
- * SQL: mongo_ts_prepare_rollup(relation regclass) returns void
+ * SQL: _mongo_ts_prepare_rollup(relation regclass) returns void
  *
  * Check a new roll-up, and that its collection does not exist.
  */

@@ -1,7 +1,7 @@
 /*
  * describe_rollup.c
- *		SQL functions that describe a roll-up: mongo_ts_rollup_columns,
- *		mongo_ts_rollup_intervals and mongo_ts_rollup_first_kept.
+ *		SQL functions that describe roll-ups: _mongo_ts_list_rollups,
+ *		_mongo_ts_rollup_columns and _mongo_ts_rollup_intervals.
  *
  * The install script makes the statements of a refresh and of a check of this.
  */
@@ -9,8 +9,10 @@
 
 #include "access/htup_details.h"
 #include "access/table.h"
+#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -19,18 +21,44 @@
 
 #include "table/rollup.h"
 
+PG_FUNCTION_INFO_V1(mongo_ts_list_rollups);
 PG_FUNCTION_INFO_V1(mongo_ts_rollup_columns);
 PG_FUNCTION_INFO_V1(mongo_ts_rollup_intervals);
-PG_FUNCTION_INFO_V1(mongo_ts_rollup_first_kept);
 
-/* The columns of mongo_ts_rollup_columns() */
+/*
+ * SQL: _mongo_ts_list_rollups(relation regclass) returns regclass[]
+ *
+ * Return the roll-ups of a table, and those computed from these, that belong
+ * to its owner; the coarsest first.
+ */
+Datum
+mongo_ts_list_rollups(PG_FUNCTION_ARGS)
+{
+	Relation relation =
+		mts_table_open_relation(PG_GETARG_OID(0), AccessShareLock);
+	List *rollups =
+		mts_rollup_list(RelationGetRelid(relation), MTS_ROLLUPS_TO_READ);
+	Datum *items = palloc((list_length(rollups) + 1) * sizeof(Datum));
+	int n = 0;
+	ListCell *lc;
+
+	foreach (lc, rollups)
+		items[n++] = ObjectIdGetDatum(lfirst_oid(lc));
+	table_close(relation, NoLock);
+	PG_RETURN_ARRAYTYPE_P(construct_array(items, n, REGCLASSOID, sizeof(Oid),
+										  true, TYPALIGN_INT));
+}
+
+/* The columns of _mongo_ts_rollup_columns() */
 enum
 {
-	ATTNUM,
+	NAME,
+	TYPE,
 	IS_TIME,
 	AGGREGATE,
 	SOURCE,
-	SOURCE_ATTNUM,
+	SOURCE_COLUMN,
+	SOURCE_TYPE,
 	NCOLUMNS
 };
 
@@ -48,6 +76,17 @@ source_of(const Columns *columns)
 						  : columns->rollup->points;
 }
 
+/* Return the type of a column, as a cast needs it. */
+static char *
+type_name(Oid relid, AttrNumber attnum)
+{
+	Oid type, collation;
+	int32 typmod;
+
+	get_atttypetypmodcoll(relid, attnum, &type, &typmod, &collation);
+	return format_type_with_typemod(type, typmod);
+}
+
 /*
  * Add a column.  aggregate is NULL for a key or the time, and source 0 for the
  * number of points.
@@ -56,15 +95,24 @@ static void
 add_column(const Columns *columns, AttrNumber attnum, const char *aggregate,
 		   AttrNumber source)
 {
-	const MtsLayout *layout = &columns->rollup->table->layout;
-	Datum values[NCOLUMNS] = {[ATTNUM] = Int16GetDatum(attnum),
-							  [IS_TIME] = BoolGetDatum(attnum - 1 ==
-													   layout->time_column),
-							  [SOURCE] = ObjectIdGetDatum(source_of(columns)),
-							  [SOURCE_ATTNUM] = Int16GetDatum(source)};
-	bool nulls[NCOLUMNS] =
-		{[AGGREGATE] = aggregate == NULL, [SOURCE_ATTNUM] = source == 0};
+	Oid relid = columns->rollup->table->relid;
+	Datum values[NCOLUMNS];
+	bool nulls[NCOLUMNS] = {[AGGREGATE] = aggregate == NULL,
+							[SOURCE_COLUMN] = source == 0,
+							[SOURCE_TYPE] = source == 0};
 
+	values[NAME] = CStringGetTextDatum(get_attname(relid, attnum, false));
+	values[TYPE] = CStringGetTextDatum(type_name(relid, attnum));
+	values[IS_TIME] =
+		BoolGetDatum(attnum - 1 == columns->rollup->table->layout.time_column);
+	values[SOURCE] = ObjectIdGetDatum(source_of(columns));
+	if (source != 0)
+	{
+		values[SOURCE_COLUMN] = CStringGetTextDatum(
+			get_attname(source_of(columns), source, false));
+		values[SOURCE_TYPE] =
+			ObjectIdGetDatum(get_atttype(source_of(columns), source));
+	}
 	if (aggregate)
 		values[AGGREGATE] = CStringGetTextDatum(aggregate);
 	tuplestore_putvalues(columns->result->setResult, columns->result->setDesc,
@@ -133,7 +181,7 @@ add_columns(const Columns *columns)
 }
 
 /*
- * SQL: mongo_ts_rollup_columns(relation regclass, of_points boolean)
+ * SQL: _mongo_ts_rollup_columns(relation regclass, of_points boolean)
  *		returns setof record
  *
  * Return the keys, the time and the totals of a roll-up, each with the column
@@ -161,16 +209,6 @@ mongo_ts_rollup_columns(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-static MtsRollup *
-open_rollup(Oid relid)
-{
-	Relation relation = mts_table_open_relation(relid, AccessShareLock);
-	MtsRollup *rollup = mts_rollup_open(relation);
-
-	table_close(relation, NoLock);
-	return rollup;
-}
-
 /* Tell whether two intervals begin at one time by the clocks. */
 static bool
 is_repeated(const MtsRollup *rollup, MtsTime a, MtsTime b)
@@ -180,7 +218,7 @@ is_repeated(const MtsRollup *rollup, MtsTime a, MtsTime b)
 }
 
 /*
- * SQL: mongo_ts_rollup_intervals(relation regclass, from_time timestamptz,
+ * SQL: _mongo_ts_rollup_intervals(relation regclass, from_time timestamptz,
  *		to_time timestamptz) returns record
  *
  * Return the begin of the interval that holds a time, and the end of the last
@@ -191,13 +229,16 @@ is_repeated(const MtsRollup *rollup, MtsTime a, MtsTime b)
 Datum
 mongo_ts_rollup_intervals(PG_FUNCTION_ARGS)
 {
-	const MtsRollup *rollup = open_rollup(PG_GETARG_OID(0));
+	Relation relation =
+		mts_table_open_relation(PG_GETARG_OID(0), AccessShareLock);
+	const MtsRollup *rollup = mts_rollup_open(relation);
 	MtsTime start = mts_rollup_floor(rollup, PG_GETARG_TIMESTAMPTZ(1));
 	MtsTime stop = mts_rollup_floor(rollup, PG_GETARG_TIMESTAMPTZ(2));
 	Datum values[3];
 	bool nulls[3] = {false};
 	TupleDesc desc;
 
+	table_close(relation, NoLock);
 	stop = Max(stop, mts_rollup_ceil(rollup, start + 1));
 	values[0] = TimestampTzGetDatum(start);
 	values[1] = TimestampTzGetDatum(stop);
@@ -207,20 +248,4 @@ mongo_ts_rollup_intervals(PG_FUNCTION_ARGS)
 	(void) get_call_result_type(fcinfo, NULL, &desc);
 	PG_RETURN_DATUM(HeapTupleGetDatum(
 		heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
-}
-
-/*
- * SQL: mongo_ts_rollup_first_kept(relation regclass) returns timestamptz
- *
- * Return the begin of the first interval whose points have not been removed
- * because of their age; NULL if no option says that they are.
- */
-Datum
-mongo_ts_rollup_first_kept(PG_FUNCTION_ARGS)
-{
-	MtsTime first = mts_rollup_first_kept(open_rollup(PG_GETARG_OID(0)));
-
-	if (first == MTS_TIME_MIN)
-		PG_RETURN_NULL();
-	PG_RETURN_TIMESTAMPTZ(first);
 }

@@ -1,11 +1,11 @@
 /*
  * mark_rollup.c
  *		SQL functions that mark intervals of roll-ups as stale:
- *		mongo_ts_mark_rollup and mongo_ts_mark_late.
+ *		mongo_ts_mark_rollup and _mongo_ts_mark_late.
  *
  * They mark what a write of points would mark: the intervals of all roll-ups
- * of these points.  A coarser roll-up is computed from a finer one.  So to mark
- * one of them alone would compute it from rows that are wrong, too.
+ * of these points.  A coarser roll-up is computed from a finer one.  So to
+ * mark one of them alone would compute it from rows that are wrong, too.
  */
 #include "postgres.h"
 
@@ -177,7 +177,7 @@ find_late(const MtsRollup *rollup, const MtsTable *points, TupleDesc desc,
 }
 
 /*
- * SQL: mongo_ts_mark_late(relation regclass, since timestamptz,
+ * SQL: _mongo_ts_mark_late(relation regclass, since timestamptz,
  *		until timestamptz) returns bigint
  *
  * Mark the intervals of points that are before until, but whose documents were

@@ -34,9 +34,9 @@
 
 PG_FUNCTION_INFO_V1(mongo_ts_lock_rollup);
 PG_FUNCTION_INFO_V1(mongo_ts_rollup_totals);
-PG_FUNCTION_INFO_V1(mongo_ts_wait_for_writers);
 PG_FUNCTION_INFO_V1(mongo_ts_rollup_document);
-PG_FUNCTION_INFO_V1(mongo_ts_change_rollup);
+PG_FUNCTION_INFO_V1(mongo_ts_change_state);
+PG_FUNCTION_INFO_V1(mongo_ts_begin_refresh);
 PG_FUNCTION_INFO_V1(mongo_ts_compute_rollup);
 
 /* ---- Opening ------------------------------------------------------------ */
@@ -76,7 +76,7 @@ refuse_triggers(Oid relid)
 	table_close(relation, NoLock);
 }
 
-/* The columns of mongo_ts_lock_rollup() */
+/* The columns of _mongo_ts_lock_rollup() */
 enum
 {
 	NAME,
@@ -85,18 +85,10 @@ enum
 	BY_APPLICATION,
 	LIMIT,
 	DROPS_POINTS,
-	FIRST_KEPT,
 	BUCKET_SPAN,
 	FINGERPRINT,
 	NCOLUMNS
 };
-
-static Datum
-time_datum(MtsTime t, bool *is_null)
-{
-	*is_null = t == MTS_TIME_MIN || t == MTS_TIME_MAX;
-	return TimestampTzGetDatum(t);
-}
 
 static Datum
 span_datum(MtsSpan span)
@@ -109,17 +101,14 @@ span_datum(MtsSpan span)
 }
 
 /*
- * SQL: mongo_ts_lock_rollup(relation regclass, OUT name text,
+ * SQL: _mongo_ts_lock_rollup(relation regclass, OUT name text,
  *		OUT source regclass, OUT points regclass, OUT by_application boolean,
  *		OUT latest timestamptz, OUT drops_points boolean,
- *		OUT first_kept timestamptz, OUT bucket_span interval,
- *		OUT fingerprint bigint)
+ *		OUT bucket_span interval, OUT fingerprint bigint)
  *
  * Lock a roll-up against other refreshes until the transaction ends, and its
- * points, so that nobody alters them before it is computed.  Returns what it
- * declares: name is that of its collection and of its state, latest how far it
- * can be complete now, and first_kept the first interval whose points have not
- * been removed because of their age.
+ * points, so that nobody alters them before it is computed.  Returns its name,
+ * and what it declares; latest is how far it can be complete now.
  */
 Datum
 mongo_ts_lock_rollup(PG_FUNCTION_ARGS)
@@ -139,15 +128,13 @@ mongo_ts_lock_rollup(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
 				 errmsg("cannot refresh a roll-up in a transaction that has "
 						"written to its server")));
-	values[NAME] = CStringGetTextDatum(rollup->table->collection);
+	values[NAME] = CStringGetTextDatum(get_rel_name(relid));
 	values[SOURCE] = ObjectIdGetDatum(rollup->source);
 	values[POINTS] = ObjectIdGetDatum(rollup->points);
 	values[BY_APPLICATION] = BoolGetDatum(rollup->by_application);
 	values[LIMIT] =
 		TimestampTzGetDatum(mts_rollup_limit(rollup, GetCurrentTimestamp()));
 	values[DROPS_POINTS] = BoolGetDatum(rollup->drops_points);
-	values[FIRST_KEPT] =
-		time_datum(mts_rollup_first_kept(rollup), &nulls[FIRST_KEPT]);
 	values[BUCKET_SPAN] = span_datum(rollup->table->layout.span);
 	values[FINGERPRINT] = Int64GetDatum(mts_rollup_fingerprint(rollup));
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
@@ -172,7 +159,7 @@ open_finer(const MtsRollup *rollup)
 }
 
 /*
- * SQL: mongo_ts_rollup_totals(relation regclass, is_anew boolean,
+ * SQL: _mongo_ts_rollup_totals(relation regclass, is_anew boolean,
  *		OUT change text, OUT document json)
  *
  * Find what has been declared since the rows of a roll-up were computed: none,
@@ -209,26 +196,6 @@ mongo_ts_rollup_totals(PG_FUNCTION_ARGS)
 		heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
 }
 
-/*
- * SQL: mongo_ts_wait_for_writers(relation regclass) returns void
- *
- * Wait for the transactions that write to a table, without being in the way of
- * later ones.
- */
-Datum
-mongo_ts_wait_for_writers(PG_FUNCTION_ARGS)
-{
-	Relation relation =
-		mts_table_open_relation(PG_GETARG_OID(0), AccessShareLock);
-	LOCKTAG tag;
-
-	mts_rollup_check_owner(relation);
-	SET_LOCKTAG_RELATION(tag, MyDatabaseId, RelationGetRelid(relation));
-	table_close(relation, NoLock);
-	WaitForLockers(tag, ShareLock, false);
-	PG_RETURN_VOID();
-}
-
 /* ---- The state ---------------------------------------------------------- */
 
 /* Return a document of a JSON argument. */
@@ -245,7 +212,7 @@ json_argument(const text *json)
 }
 
 /*
- * SQL: mongo_ts_rollup_document(relation regclass) returns json
+ * SQL: _mongo_ts_rollup_document(relation regclass) returns json
  *
  * Return the document with the latest state of a roll-up; NULL without one.
  * jsonb would lose the order of the fields, by which MongoDB compares.
@@ -269,10 +236,34 @@ mongo_ts_rollup_document(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text(mts_document_json(doc)));
 }
 
+/* Return the selector of a state, if it satisfies a condition. */
+static bson_t *
+state_selector(const MtsRollup *rollup, const bson_t *condition)
+{
+	bson_t *selector =
+		mts_document_make("{_id: %s}",
+						  mts_document_utf8(rollup->table->collection));
+
+	bson_concat(selector, condition);
+	return selector;
+}
+
 /*
- * Change a state: the document that satisfies a selector, or a new one.
- * Returns how many documents did.
+ * Return the selector of the document with the token of the latest refresh, if
+ * it has a token.
  */
+static bson_t *
+token_selector(const MtsRollup *rollup, const bson_t *token)
+{
+	bson_t *selector =
+		mts_document_make("{_id: {refresh: %s}}",
+						  mts_document_utf8(rollup->table->collection));
+
+	bson_concat(selector, token);
+	return selector;
+}
+
+/* Change the documents that satisfy a selector.  Returns how many do. */
 static int64
 change(MtsBulk bulk, MtsOpKind kind, const bson_t *selector,
 	   const bson_t *changes)
@@ -284,22 +275,57 @@ change(MtsBulk bulk, MtsOpKind kind, const bson_t *selector,
 }
 
 /*
- * SQL: mongo_ts_change_rollup(relation regclass, selector json, change json,
- *		makes boolean) returns bigint
+ * SQL: _mongo_ts_change_state(relation regclass, change json,
+ *		condition json) returns boolean
  *
- * Change the documents of a roll-up's state that satisfy a selector, which has
- * an _id, by an update document.  If makes is true, a missing one is made.
- * Returns how many satisfy it.
+ * Change the state of a roll-up by an update document, if it satisfies a
+ * condition.  Returns whether it does.  Without a condition, a missing state
+ * is made.
  */
 Datum
-mongo_ts_change_rollup(PG_FUNCTION_ARGS)
+mongo_ts_change_state(PG_FUNCTION_ARGS)
 {
 	const MtsRollup *rollup = open_own(PG_GETARG_OID(0), AccessShareLock);
+	const bson_t *condition = json_argument(PG_GETARG_TEXT_PP(2));
 
-	PG_RETURN_INT64(change(mts_rollup_mark_bulk(rollup, GetUserId()),
-						   PG_GETARG_BOOL(3) ? MTS_OP_UPSERT : MTS_OP_UPDATE,
-						   json_argument(PG_GETARG_TEXT_PP(1)),
-						   json_argument(PG_GETARG_TEXT_PP(2))));
+	PG_RETURN_BOOL(
+		change(mts_rollup_mark_bulk(rollup, GetUserId()),
+			   bson_empty(condition) ? MTS_OP_UPSERT : MTS_OP_UPDATE,
+			   state_selector(rollup, condition),
+			   json_argument(PG_GETARG_TEXT_PP(1))) > 0);
+}
+
+/* Wait for the transactions that write to a table, not for later ones. */
+static void
+wait_for_writers(Oid relid)
+{
+	LOCKTAG tag;
+
+	SET_LOCKTAG_RELATION(tag, MyDatabaseId, relid);
+	WaitForLockers(tag, ShareLock, false);
+}
+
+/*
+ * SQL: _mongo_ts_begin_refresh(relation regclass, token json) returns void
+ *
+ * Store the token of a refresh: an earlier one of another PostgreSQL server
+ * does not find its own then, and ends.  Wait for the transactions that write
+ * to the points, or to the finer roll-up, and may not have seen the state.
+ */
+Datum
+mongo_ts_begin_refresh(PG_FUNCTION_ARGS)
+{
+	const MtsRollup *rollup = open_own(PG_GETARG_OID(0), AccessShareLock);
+	bson_t *changes = mts_document_new();
+
+	bson_append_document(changes, "$set", -1,
+						 json_argument(PG_GETARG_TEXT_PP(1)));
+	change(mts_rollup_mark_bulk(rollup, GetUserId()), MTS_OP_UPSERT,
+		   token_selector(rollup, mts_document_new()), changes);
+	wait_for_writers(rollup->points);
+	if (rollup->source != rollup->points)
+		wait_for_writers(rollup->source);
+	PG_RETURN_VOID();
 }
 
 /* ---- Chunks ------------------------------------------------------------- */
@@ -342,15 +368,15 @@ execute(ArrayType *statements, Datum *range)
 }
 
 /*
- * SQL: mongo_ts_compute_rollup(relation regclass, statements text[],
- *		start_time timestamptz, end_time timestamptz, selector json)
+ * SQL: _mongo_ts_compute_rollup(relation regclass, statements text[],
+ *		start_time timestamptz, end_time timestamptz, token json)
  *		returns boolean
  *
  * Execute the statements that compute the rows of a range, in a transaction of
- * MongoDB's if the server has them, unless another refresh has begun: then the
- * selector, of the document with the token, finds nothing.  Then nothing is
- * written, and the result is false.  In a transaction, no refresh begins
- * before it ends.  The rows do not become stale by being written.
+ * MongoDB's if the server has them, unless another refresh has stored its
+ * token.  Then nothing is written, and the result is false.  In a transaction,
+ * no refresh begins before it ends.  The rows do not become stale by being
+ * written.
  */
 Datum
 mongo_ts_compute_rollup(PG_FUNCTION_ARGS)
@@ -367,7 +393,8 @@ mongo_ts_compute_rollup(PG_FUNCTION_ARGS)
 									   PG_GETARG_TIMESTAMPTZ(3)});
 	/* the transaction begins here, so it reads what it will write */
 	bulk.joins_xact = bulk.is_atomic = is_own;
-	if (change(bulk, MTS_OP_UPDATE, json_argument(PG_GETARG_TEXT_PP(4)),
+	if (change(bulk, MTS_OP_UPDATE,
+			   token_selector(rollup, json_argument(PG_GETARG_TEXT_PP(4))),
 			   mts_document_make("{$inc: {chunks: 1}}")) == 0)
 		PG_RETURN_BOOL(false);
 	SPI_connect();

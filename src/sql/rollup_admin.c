@@ -58,6 +58,7 @@ enum
 	TIME_COLUMN,
 	COUNT_COLUMN,
 	GENERATION,
+	FIRST_KEPT,
 	NCOLUMNS
 };
 
@@ -204,6 +205,9 @@ mongo_ts_rollup_state(PG_FUNCTION_ARGS)
 	if (!nulls[COUNT_COLUMN])
 		values[COUNT_COLUMN] = column_datum(rollup, rollup->npoints - 1);
 	values[GENERATION] = Int64GetDatum(state.generation);
+	values[FIRST_KEPT] =
+		time_datum(problem ? MTS_TIME_MIN : mts_rollup_first_kept(rollup),
+				   &nulls[FIRST_KEPT]);
 	(void) get_call_result_type(fcinfo, NULL, &desc);
 	PG_RETURN_DATUM(HeapTupleGetDatum(
 		heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
