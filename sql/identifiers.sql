@@ -189,3 +189,19 @@ SELECT id, query, outcome
     outcomes('events', json_build_object('_id', id, 'odd', true, 'v', 9),
       '{SELECT * FROM events,SELECT * FROM events WHERE v = 9,SELECT v FROM events ORDER BY _id COLLATE \"C\" DESC}', 'try')
   WHERE outcome !~ '^HV004: invalid bucket.*The field holds BSON type';
+
+-- Columns of roll-ups --------------------------------------------------------
+
+-- Fields that names have in common, and those that MongoDB's updates cannot address
+CREATE FOREIGN TABLE named (
+  ts timestamptz OPTIONS (field 'bucket'), hours text COLLATE "C", k text COLLATE "C", of_points text COLLATE "C", "1" int,
+  "a.b" int OPTIONS (field 'v.{minute}.a'), a_b int OPTIONS (field 'v.{minute}.b'), points int OPTIONS (field 'v.{minute}.p'),
+  p int OPTIONS (field 'v.{minute}.q')
+) SERVER identifiers;
+INSERT INTO named SELECT timestamptz '2024-01-01Z' + i * interval '20 minutes', 'h', 'k', 'o' || i % 2, 1, i, 10 * i, 100 * i, 1000 * i FROM generate_series(0, 5) i;
+SELECT mongo_ts_create_rollup('named', '1 hour', aggregates => '{sum}');
+SELECT attname, attfdwoptions FROM pg_attribute WHERE attrelid = 'named_1h'::regclass AND attnum > 0 ORDER BY attnum;
+SELECT mongo_ts_refresh_rollup('named_1h') IS NOT NULL;
+SELECT * FROM named_1h ORDER BY 1, of_points;
+SELECT * FROM mongo_ts_check_rollup('named_1h', '-infinity');
+SELECT sum("a.b"), sum(a_b), sum(points), sum(p) FROM named;
