@@ -134,11 +134,14 @@ $node->safe_psql('elsewhere', <<"END");
 		OPTIONS (uri '$ENV{MONGODB_URI}', database 'mts_upgrade');
 	CREATE USER MAPPING FOR PUBLIC SERVER mongo;
 	CREATE FOREIGN TABLE points (ts timestamptz, k text, v float8 OPTIONS (field 'v.{second}')) SERVER mongo;
-	CREATE FOREIGN TABLE hours (ts timestamptz, n bigint OPTIONS (field 'h.{hour}', rollup 'count')) SERVER mongo
-		OPTIONS (rollup_of 'public.points', rollup_interval '1 hour', rollup_maintained_by 'application');
+	SELECT "time series".mongo_ts_create_rollup('points', '1 hour');
 END
-is($node->safe_psql('elsewhere', 'SELECT rollup, is_usable, stale_points FROM "time series".mongo_ts_rollups'), 'hours|t|0',
-	'the view of roll-ups is in the schema of the extension');
+is($node->safe_psql('elsewhere', <<'END'), "t\nt\nf", 'roll-ups are refreshed, compared and listed by an extension in another schema');
+	SET search_path = 'time series';
+	SELECT mongo_ts_refresh_rollup('public.points') IS NOT NULL;
+	SELECT is_usable FROM mongo_ts_rollups WHERE rollup = 'public.points_1h'::regclass;
+	SELECT EXISTS (SELECT FROM mongo_ts_check('public.points_1h') WHERE problem ~ 'roll-up');
+END
 
 # ---- Options --------------------------------------------------------------
 
