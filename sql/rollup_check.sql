@@ -87,6 +87,8 @@ SELECT count(*) FROM mongo_ts_check_rollup('points_1h', end_time => '2013-10-28 
 SELECT count(*) FROM mongo_ts_check_rollup('points_1h', end_time => '2013-10-28 23:00:01');
 SELECT count(*) FROM mongo_ts_check_rollup('points_1h', '2030-01-01', 'infinity');
 SELECT count(*) FROM mongo_ts_check_rollup('points_1h', '2013-10-30 06:00', '2013-10-30 05:00');
+SELECT count(*) FROM mongo_ts_check_rollup('points_1h', 'infinity');
+SELECT count(*) FROM mongo_ts_check_rollup('points_1h', end_time => '-infinity');
 -- A sample without time is the last day.
 SELECT count(*) FROM mongo_ts_check_rollup('points_1h', time_limit => '-1 s');
 -- What is marked is read from the points, and the next refresh computes it, also of coarser roll-ups.

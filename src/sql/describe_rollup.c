@@ -222,9 +222,10 @@ is_repeated(const MtsRollup *rollup, MtsTime a, MtsTime b)
  *		to_time timestamptz) returns record
  *
  * Return the begin of the interval that holds a time, and the end of the last
- * one that ends at or before another time, but of the former at least.  The
- * third column tells whether clocks are set back over the begin of a day: then
- * its row can have points that are before the begin.
+ * one that ends at or before another time, but of the former at least.  An
+ * infinite time is an interval of its own.  The third column tells whether
+ * clocks are set back over the begin of a day: then its row can have points
+ * that are before the begin.
  */
 Datum
 mongo_ts_rollup_intervals(PG_FUNCTION_ARGS)
@@ -239,7 +240,8 @@ mongo_ts_rollup_intervals(PG_FUNCTION_ARGS)
 	TupleDesc desc;
 
 	table_close(relation, NoLock);
-	stop = Max(stop, mts_rollup_ceil(rollup, start + 1));
+	if (start != MTS_TIME_MIN && start != MTS_TIME_MAX)
+		stop = Max(stop, mts_rollup_ceil(rollup, start + 1));
 	values[0] = TimestampTzGetDatum(start);
 	values[1] = TimestampTzGetDatum(stop);
 	values[2] = BoolGetDatum(

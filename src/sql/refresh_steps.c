@@ -374,9 +374,9 @@ execute(ArrayType *statements, Datum *range)
  *
  * Execute the statements that compute the rows of a range, in a transaction of
  * MongoDB's if the server has them, unless another refresh has stored its
- * token.  Then nothing is written, and the result is false.  In a transaction,
- * no refresh begins before it ends.  The rows do not become stale by being
- * written.
+ * token.  Then nothing is written, and the result is false.  Without a
+ * statement, the function only determines that.  In a transaction, no refresh
+ * begins before it ends.  The rows do not become stale by being written.
  */
 Datum
 mongo_ts_compute_rollup(PG_FUNCTION_ARGS)
@@ -385,7 +385,9 @@ mongo_ts_compute_rollup(PG_FUNCTION_ARGS)
 	const MtsRollup *rollup = open_own(relid, AccessShareLock);
 	MtsBulk bulk = mts_rollup_mark_bulk(rollup, GetUserId());
 	Datum range[] = {PG_GETARG_DATUM(2), PG_GETARG_DATUM(3)};
-	bool is_own = mts_table_joins_xact(rollup->table) &&
+	ArrayType *statements = PG_GETARG_ARRAYTYPE_P(1);
+	bool is_own = ARR_NDIM(statements) > 0 &&
+				  mts_table_joins_xact(rollup->table) &&
 				  mts_xact_begin_own(bulk.connection);
 	Oid before;
 
@@ -401,7 +403,7 @@ mongo_ts_compute_rollup(PG_FUNCTION_ARGS)
 	before = mts_rollup_mark_exempt(relid);
 	PG_TRY();
 	{
-		execute(PG_GETARG_ARRAYTYPE_P(1), range);
+		execute(statements, range);
 	}
 	PG_FINALLY();
 	{
