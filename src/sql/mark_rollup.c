@@ -61,17 +61,24 @@ points_of(Relation relation)
  *		end_time timestamptz) returns void
  *
  * Mark the intervals between two times as stale, of all roll-ups of the points
- * of a table, or of a roll-up.
+ * of a table, or of a roll-up.  A time that is NULL does not bound them.
  */
 Datum
 mongo_ts_mark_rollup(PG_FUNCTION_ARGS)
 {
 	Oid relid = PG_GETARG_OID(0);
-	TimestampTz start = PG_GETARG_TIMESTAMPTZ(1);
-	TimestampTz end = PG_GETARG_TIMESTAMPTZ(2);
+	TimestampTz start =
+		PG_ARGISNULL(1) ? DT_NOBEGIN : PG_GETARG_TIMESTAMPTZ(1);
+	TimestampTz end = PG_ARGISNULL(2) ? DT_NOEND : PG_GETARG_TIMESTAMPTZ(2);
 	Relation relation, points;
 	MtsRollupMarks *marks;
 
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (start > end)
+		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
+						errmsg("the start time must not be after the end "
+							   "time")));
 	PreventCommandIfReadOnly("mongo_ts_mark_rollup()");
 	relation = mts_table_open_relation(relid, AccessShareLock);
 	if (!mts_table_ownercheck(relid, GetUserId()))
