@@ -292,7 +292,7 @@ COMMENT ON FUNCTION _mongo_ts_rollup_comparison(regclass) IS
 CREATE FUNCTION mongo_ts_mark_rollup(relation regclass, start_time timestamptz, end_time timestamptz)
 RETURNS void
 AS 'MODULE_PATHNAME'
-LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION mongo_ts_mark_rollup(regclass, timestamptz, timestamptz) IS
   'mark intervals of roll-ups as stale, as a write of their points does';
@@ -350,6 +350,7 @@ BEGIN
   IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
     RAISE feature_not_supported USING MESSAGE = 'a roll-up can only be checked under isolation level READ COMMITTED';
   END IF;
+  PERFORM tstzrange(start_time, end_time);	-- these must be in order
   state := @extschema@.mongo_ts_rollup_state(relation, true);
   IF state.problem IS NOT NULL THEN
     problem := 'the roll-up is not used: ' || state.problem;
@@ -705,7 +706,7 @@ BEGIN
   END IF;
   SELECT c INTO wrong FROM unnest(columns) c WHERE NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = points AND attname = c AND attnum > 0 AND NOT attisdropped) LIMIT 1;
   IF FOUND THEN
-    RAISE undefined_column USING MESSAGE = format('column "%s" of foreign table %s does not exist', wrong, points);
+    RAISE undefined_column USING MESSAGE = format('column "%s" of foreign table "%s" does not exist', wrong, (SELECT relname FROM pg_class WHERE oid = points));
   END IF;
   SELECT attname INTO wrong FROM @extschema@.mongo_ts_columns(points) c JOIN pg_attribute a ON a.attrelid = points AND a.attnum = c.attnum
    WHERE attname = ANY (columns)
@@ -715,7 +716,7 @@ BEGIN
   END IF;
   IF columns IS NULL AND relation = points AND NOT EXISTS (SELECT FROM @extschema@.mongo_ts_columns(points) WHERE role = 'value') THEN
     RAISE invalid_parameter_value USING MESSAGE = 'the columns of the roll-up must be named',
-      DETAIL = format('Each document of foreign table %s is a row, so all of its fields could be keys.', points),
+      DETAIL = format('Each document of foreign table "%s" is a row, so all of its fields could be keys.', source.relname),
       HINT = 'Name the values by the argument "columns".';
   END IF;
 
@@ -723,6 +724,11 @@ BEGIN
   result := to_regclass(format('%s.%I', source.schema, name));
   IF result IS NOT NULL AND @extschema@._mongo_ts_extend_rollup(result, relation, points, span, zone, aggregates, columns, shape.field || '.' || shape.slot) THEN
     RETURN result;
+  END IF;
+  IF result IS NOT NULL THEN
+    RAISE duplicate_table USING MESSAGE = format('relation "%s" already exists', name),
+      DETAIL = format('It is not a roll-up of foreign table "%s" with this interval and time zone.', source.relname),
+      HINT = 'Name the new roll-up by the argument "name".';
   END IF;
   options := (SELECT string_agg(format('%s %L', key, value), ', ' ORDER BY place)
                 FROM (SELECT 1, option_name, option_value FROM pg_options_to_table(source.ftoptions) WHERE option_name = 'database'
@@ -1081,17 +1087,20 @@ BEGIN
   IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
     RAISE feature_not_supported USING MESSAGE = 'a roll-up can only be refreshed under isolation level READ COMMITTED';
   END IF;
+  IF repair <= '0' OR repair IS NOT NULL AND (start_time IS NOT NULL OR end_time IS NOT NULL) THEN
+    RAISE invalid_parameter_value USING MESSAGE = 'invalid argument "repair"',
+      DETAIL = 'It must be a positive interval, without a start time and an end time.';
+  END IF;
   IF start_time IS NOT NULL OR end_time IS NOT NULL THEN
-    wanted := CASE WHEN start_time >= end_time THEN '{}'
-                   ELSE tstzmultirange(tstzrange(nullif(start_time, '-infinity'), nullif(end_time, 'infinity'))) END;
+    wanted := tstzmultirange(tstzrange(nullif(start_time, '-infinity'), nullif(end_time, 'infinity')));
   END IF;
 
   -- of the points, all roll-ups
   IF NOT EXISTS (SELECT FROM pg_foreign_table, pg_options_to_table(ftoptions) WHERE ftrelid = relation AND option_name = 'rollup_of') THEN
     coarsest := @extschema@._mongo_ts_coarsest_rollups(relation);
     IF coarsest = '{}' THEN
-      RAISE wrong_object_type USING MESSAGE = format('foreign table %s has no roll-up', relation),
-        HINT = 'Use mongo_ts_create_rollup to make one.';
+      RAISE wrong_object_type USING MESSAGE = format('table "%s" has no roll-up', (SELECT relname FROM pg_class WHERE oid = relation)),
+        HINT = 'Use mongo_ts_create_rollup to make one.  If the table has been renamed or moved, set option "rollup_of" of its roll-ups.';
     END IF;
     RETURN (SELECT min(coalesce(@extschema@.mongo_ts_refresh_rollup(r, start_time, end_time, repair), '-infinity')) FROM unnest(coarsest) r);
   END IF;
@@ -1109,7 +1118,7 @@ BEGIN
 
   -- documents that were made since the last refresh, with room for clocks, and have old points
   s := @extschema@.mongo_ts_rollup_state(relation);
-  IF wanted IS NULL AND d.source = d.points AND s.until IS NOT NULL AND s.refreshed IS NOT NULL THEN
+  IF d.source = d.points AND s.until IS NOT NULL AND s.refreshed IS NOT NULL THEN
     PERFORM @extschema@.mongo_ts_mark_late(relation, s.refreshed - s.took - interval '1 minute', s.until);
   END IF;
   s := @extschema@.mongo_ts_rollup_state(relation);
