@@ -235,7 +235,7 @@ GRANT SELECT ON mongo_ts_rollups TO PUBLIC;
 CREATE FUNCTION mongo_ts_mark_rollup(relation regclass, start_time timestamptz, end_time timestamptz)
 RETURNS void
 AS 'MODULE_PATHNAME'
-LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION mongo_ts_mark_rollup(regclass, timestamptz, timestamptz) IS
   'mark intervals of roll-ups as stale, as a write of their points does';
@@ -351,6 +351,7 @@ BEGIN
   IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
     RAISE feature_not_supported USING MESSAGE = 'a roll-up can only be checked under isolation level READ COMMITTED';
   END IF;
+  PERFORM tstzrange(start_time, end_time);  -- these must be in order
   state := @extschema@.mongo_ts_rollup_state(relation);
   IF state.problem IS NOT NULL THEN
     problem := 'the roll-up is not used: ' || state.problem;
@@ -360,9 +361,7 @@ BEGIN
 
   -- the wanted intervals that are complete, from the first row or point to the last one
   wanted := tstzmultirange(tstzrange(state.first_kept, state.until)) - state.stale;
-  IF start_time >= end_time THEN
-    RETURN;
-  ELSIF NOT is_sample THEN
+  IF NOT is_sample THEN
     wanted := wanted * @extschema@._mongo_ts_whole_intervals(relation, tstzmultirange(
       tstzrange(nullif(start_time, '-infinity'), nullif(end_time, 'infinity'))));
   END IF;
@@ -684,7 +683,8 @@ BEGIN
    WHERE NOT EXISTS (SELECT FROM pg_attribute
                       WHERE attrelid = points AND attname = c AND attnum > 0 AND NOT attisdropped) LIMIT 1;
   IF FOUND THEN
-    RAISE undefined_column USING MESSAGE = format('column "%s" of foreign table %s does not exist', wrong, points);
+    RAISE undefined_column USING MESSAGE = format('column "%s" of foreign table "%s" does not exist', wrong,
+                                                  (SELECT relname FROM pg_class WHERE oid = points));
   END IF;
   has_values := EXISTS (SELECT FROM @extschema@._mongo_ts_columns(points) WHERE role = 'value');
   SELECT attname INTO wrong FROM @extschema@._mongo_ts_columns(points) c JOIN pg_attribute a USING (attnum)
@@ -695,7 +695,7 @@ BEGIN
   END IF;
   IF columns IS NULL AND relation = points AND NOT has_values THEN
     RAISE invalid_parameter_value USING MESSAGE = 'the columns of the roll-up must be named',
-      DETAIL = format('Each document of foreign table %s is a row, so all of its fields could be keys.', points),
+      DETAIL = format('Each document of foreign table "%s" is a row, so all of its fields could be keys.', source.name),
       HINT = 'Name the values by the argument "columns".';
   END IF;
 
@@ -718,6 +718,10 @@ BEGIN
       EXECUTE format('ALTER FOREIGN TABLE %s ADD COLUMN %s', result, lacking);
     END LOOP;
     RETURN result;
+  ELSIF result IS NOT NULL THEN
+    RAISE duplicate_table USING MESSAGE = format('relation "%s" already exists', name),
+      DETAIL = format('It is not a roll-up of foreign table "%s" with this interval and time zone.', source.name),
+      HINT = 'Name the new roll-up by the argument "name".';
   END IF;
   options := (SELECT string_agg(format('%s %L', key, value), ', ' ORDER BY place)
                 FROM (VALUES
@@ -1071,9 +1075,12 @@ BEGIN
   IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
     RAISE feature_not_supported USING MESSAGE = 'a roll-up can only be refreshed under isolation level READ COMMITTED';
   END IF;
+  IF repair <= '0' OR repair IS NOT NULL AND (start_time IS NOT NULL OR end_time IS NOT NULL) THEN
+    RAISE invalid_parameter_value USING MESSAGE = 'invalid argument "repair"',
+      DETAIL = 'It must be a positive interval, without a start time and an end time.';
+  END IF;
   IF start_time IS NOT NULL OR end_time IS NOT NULL THEN
-    wanted := CASE WHEN start_time >= end_time THEN '{}'
-                   ELSE tstzmultirange(tstzrange(nullif(start_time, '-infinity'), nullif(end_time, 'infinity'))) END;
+    wanted := tstzmultirange(tstzrange(nullif(start_time, '-infinity'), nullif(end_time, 'infinity')));
   END IF;
 
   -- of the points, all roll-ups: those that no other one is computed from
@@ -1082,8 +1089,10 @@ BEGIN
     coarsest := (SELECT array_agg(r) FROM unnest(@extschema@._mongo_ts_list_rollups(relation)) r
                   WHERE @extschema@._mongo_ts_list_rollups(r) = '{}');
     IF coarsest IS NULL THEN
-      RAISE wrong_object_type USING MESSAGE = format('foreign table %s has no roll-up', relation),
-        HINT = 'Use mongo_ts_create_rollup to make one.';
+      RAISE wrong_object_type USING MESSAGE = format('table "%s" has no roll-up',
+                                                       (SELECT relname FROM pg_class WHERE oid = relation)),
+        HINT = 'Use mongo_ts_create_rollup to make one.  If the table has been renamed or moved, '
+               'set option "rollup_of" of its roll-ups.';
     END IF;
     RETURN (SELECT nullif(min(coalesce(@extschema@.mongo_ts_refresh_rollup(r, start_time, end_time, repair),
                                        '-infinity')), '-infinity') FROM unnest(coarsest) r);
@@ -1102,7 +1111,7 @@ BEGIN
 
   -- documents that were made since the last refresh, with room for clocks, and have old points
   s := @extschema@.mongo_ts_rollup_state(relation);
-  IF wanted IS NULL AND d.source = d.points AND s.until IS NOT NULL AND s.refreshed IS NOT NULL THEN
+  IF d.source = d.points AND s.until IS NOT NULL AND s.refreshed IS NOT NULL THEN
     PERFORM @extschema@._mongo_ts_mark_late(relation, s.refreshed - s.took - interval '1 minute', s.until);
   END IF;
   s := @extschema@.mongo_ts_rollup_state(relation);

@@ -86,7 +86,7 @@ SELECT count(*) FROM mongo_ts_check_rollup('points_1h', '2013-10-30 06:00');
 SELECT count(*) FROM mongo_ts_check_rollup('points_1h', end_time => '2013-10-28 23:00');
 SELECT count(*) FROM mongo_ts_check_rollup('points_1h', end_time => '2013-10-28 23:00:01');
 SELECT count(*) FROM mongo_ts_check_rollup('points_1h', '2030-01-01', 'infinity');
-SELECT count(*) FROM mongo_ts_check_rollup('points_1h', '2013-10-30 06:00', '2013-10-30 05:00');
+SELECT try($$SELECT mongo_ts_check_rollup('points_1h', '2013-10-30 06:00', '2013-10-30 05:00')$$);
 SELECT count(*) FROM mongo_ts_check_rollup('points_1h', 'infinity');
 SELECT count(*) FROM mongo_ts_check_rollup('points_1h', end_time => '-infinity');
 -- A sample without time is the last day.
@@ -132,6 +132,9 @@ SELECT change('points_1d', 's0', '2', '2013-09-30 22:00', '{"$set": {"days.28.te
 SELECT total, in_rollup FROM mongo_ts_check_rollup('points_1d');
 SELECT change('points_1d', 's0', '2', '2013-09-30 22:00', '{"$set": {"days.28.temp.sum": null, "days.28.temp.max": 1}}');
 SELECT total, in_rollup FROM mongo_ts_check_rollup('points_1d');
+-- No document is new to this refresh.
+SELECT mongo_ts_command('rollup_check', '{"update": "mongo_ts_rollups", "updates": [
+  {"q": {"until": {"$exists": true}}, "u": {"$set": {"refreshed": {"$date": "2100-01-01T00:00:00Z"}}}, "multi": true}]}')->'ok';
 SELECT mongo_ts_refresh_rollup('points_1d', '2013-10-28', '2013-10-29') IS NOT NULL;
 SELECT interval, series, total, in_rollup, of_points FROM checked;
 
@@ -196,6 +199,8 @@ SELECT try($$SELECT mongo_ts_check_rollup('points')$$);
 SELECT try($$SELECT mongo_ts_check_rollup('pg_class')$$);
 SELECT mongo_ts_check_rollup(NULL);
 SELECT try($$SELECT mongo_ts_mark_rollup('pg_class', 'now', 'now')$$);
+SELECT try($$SELECT mongo_ts_mark_rollup('points', '2013-11-02', '2013-11-01')$$);
+SELECT mongo_ts_mark_rollup(NULL, '2013-11-02', '2013-11-01');
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT try($$SELECT mongo_ts_check_rollup('points_1h')$$);
 ROLLBACK;
@@ -205,9 +210,9 @@ SELECT try($$SELECT mongo_ts_mark_rollup('points_1d', '2013-10-30', '2013-10-31'
 ROLLBACK;
 -- A range is marked of all roll-ups of the points.
 SELECT mongo_ts_mark_rollup('points', '2013-10-27 00:30', '2013-10-27 01:00'), mongo_ts_mark_rollup('points_1d', '2013-10-29 05:00', '2013-10-29 05:00:01'),
-       mongo_ts_mark_rollup('points', '2013-11-02', '2013-11-01'), mongo_ts_mark_rollup('points', '-infinity', '2013-10-26');
+       mongo_ts_mark_rollup('points', NULL, '2013-10-26');
 SELECT * FROM stale();
-SELECT mongo_ts_mark_rollup('points', '-infinity', 'infinity');
+SELECT mongo_ts_mark_rollup('points', NULL, NULL);
 SELECT * FROM stale();
 SELECT mongo_ts_check_rollup('points_1h', '-infinity');
 -- Only the owner compares.

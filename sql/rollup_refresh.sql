@@ -10,7 +10,7 @@
 
 CREATE FOREIGN TABLE points (ts timestamptz OPTIONS (field 'hour'), k text, v int OPTIONS (field 'v.{minute}')) SERVER rollup_refresh;
 SELECT mongo_ts_create_index('points');
-INSERT INTO points SELECT date_trunc('hour', now()) - i * interval '1 hour', 'k' || s, i FROM generate_series(1, 99) i, generate_series(1, 2) s;
+INSERT INTO points SELECT date_trunc('day', now()) - i * interval '1 hour', 'k' || s, i FROM generate_series(1, 99) i, generate_series(1, 2) s;
 SELECT mongo_ts_create_rollup('points', '1 hour', lag => '0');
 SELECT mongo_ts_create_rollup('points_1h', '1 day', lag => '0');
 SELECT mongo_ts_create_rollup('points', '15 minutes', lag => '0');
@@ -34,23 +34,34 @@ SELECT try('SELECT mongo_ts_refresh_rollup(''alone'')');
 -- An application writes new documents, and is late.
 CREATE PROCEDURE write(hours int, k text, v int) LANGUAGE sql AS $$
   CALL put('points', json_build_array(json_build_object('hour', json_build_object('$date', json_build_object('$numberLong',
-    (extract(epoch FROM date_trunc('hour', now()) - hours * interval '1 hour') * 1000)::bigint::text)), 'k', k, 'v', json_build_object('7', v))))
+    (extract(epoch FROM date_trunc('day', now()) - hours * interval '1 hour') * 1000)::bigint::text)), 'k', k, 'v', json_build_object('7', v))))
 $$;
-CALL write(50, 'late', 1000);
+CALL write(40, 'late', 1000);
 CALL write(90, 'late', 2000);
 SELECT mongo_ts_refresh_rollup('points_1d') IS NOT NULL;
 SELECT mongo_ts_refresh_rollup('points_15m') IS NOT NULL;
 TABLE totals;
--- It changes an old one.  No refresh notices this, unless it repairs the days.
+-- A refresh of a range finds new documents outside of it, too.
+CALL write(80, 'later', 4000);
+SELECT mongo_ts_refresh_rollup('points', date_trunc('day', now()) - interval '42 hours', date_trunc('day', now()) - interval '38 hours') IS NOT NULL;
 CALL pass_time();
 SELECT mongo_ts_refresh_rollup('points') IS NOT NULL;
+TABLE totals;
+-- It changes an old one.  No refresh notices this, unless it repairs the days.
 SELECT mongo_ts_command('rollup_refresh', '{"update": "points", "updates": [{"q": {"v.7": 1000}, "u": {"$set": {"v.7": 3000}}}]}')->'nModified';
+CALL pass_time();
 SELECT mongo_ts_refresh_rollup('points') IS NOT NULL;
 TABLE totals;
+CALL pass_time();
 SELECT mongo_ts_refresh_rollup('points', repair => '1 day') IS NOT NULL;
 TABLE totals;
+CALL pass_time();
 SELECT mongo_ts_refresh_rollup('points', repair => '3 days') IS NOT NULL;
 TABLE totals;
+
+SELECT try($$SELECT mongo_ts_refresh_rollup('points', '2013-11-02', '2013-11-01')$$);
+SELECT try($$SELECT mongo_ts_refresh_rollup('points', repair => '-1 day')$$);
+SELECT try($$SELECT mongo_ts_refresh_rollup('points', '2013-11-01', repair => '1 day')$$);
 
 -- More columns
 ALTER FOREIGN TABLE points ADD w int OPTIONS (field 'w.{minute}');
@@ -58,6 +69,8 @@ SELECT mongo_ts_create_rollup('points', '1 hour', columns => '{w}', aggregates =
 SELECT mongo_ts_create_rollup('points_1h', '1 day');
 SELECT attrelid::regclass, attname, attfdwoptions FROM pg_attribute WHERE attrelid IN ('points_1h'::regclass, 'points_1d'::regclass) AND attname ~ '^w' ORDER BY 1, 2;
 SELECT try('SELECT mongo_ts_create_rollup(''points'', ''2 hours'', name => ''points_1h'')');
+SELECT try('SELECT mongo_ts_create_rollup(''points'', ''1 hour'', zone => ''Europe/Berlin'')');
+SELECT try('ALTER FOREIGN TABLE points_1h OPTIONS (ADD rollup_retention ''7 days'')');
 
 -- The owner itself
 CREATE ROLE rollup_refresh_owner;

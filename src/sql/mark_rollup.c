@@ -61,17 +61,24 @@ points_of(Relation relation)
  *		end_time timestamptz) returns void
  *
  * Mark the intervals between two times as stale, of all roll-ups of the points
- * of a table, or of a roll-up.
+ * of a table, or of a roll-up.  A time that is NULL does not bound them.
  */
 Datum
 mongo_ts_mark_rollup(PG_FUNCTION_ARGS)
 {
 	Oid relid = PG_GETARG_OID(0);
-	TimestampTz start = PG_GETARG_TIMESTAMPTZ(1);
-	TimestampTz end = PG_GETARG_TIMESTAMPTZ(2);
+	TimestampTz start =
+		PG_ARGISNULL(1) ? DT_NOBEGIN : PG_GETARG_TIMESTAMPTZ(1);
+	TimestampTz end = PG_ARGISNULL(2) ? DT_NOEND : PG_GETARG_TIMESTAMPTZ(2);
 	Relation relation, points;
 	MtsRollupMarks *marks;
 
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (start > end)
+		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
+						errmsg("the start time must not be after the end "
+							   "time")));
 	PreventCommandIfReadOnly("mongo_ts_mark_rollup()");
 	relation = mts_table_open_relation(relid, AccessShareLock);
 	if (!mts_table_ownercheck(relid, GetUserId()))
@@ -92,6 +99,31 @@ mongo_ts_mark_rollup(PG_FUNCTION_ARGS)
 }
 
 /* ---- Late documents ----------------------------------------------------- */
+
+/*
+ * A refresh finds documents that are new.  It does not read a change stream to
+ * find what else has changed.  The figures are those of MongoDB 6.0.5 and
+ * documents with 60 values, in CPU time of the server.  An update itself takes
+ * 100 us.
+ *
+ * Updates alone would be bearable.  They name documents by _id only.  A stream
+ * of _ids costs 11 us an update, or 5 us if the server discards ObjectIds that
+ * are younger than the lag: at 20,000 updates a second, 21 or 11 % of a core.
+ * The times of 1,000 documents are found by their _ids in 10 ms.  With
+ * fullDocument 'updateLookup', that is 88 us an update.
+ *
+ * Removals have only the _id, too, also those of a TTL index, and nothing is
+ * left that has the time.  The document before the change has it, for 27 us an
+ * update.  But MongoDB keeps that only since 6.0 and if the collection is
+ * altered, and then each update stores the whole document once more.
+ *
+ * The oplog has 200 to 340 bytes an update.  So the least one by default, 990
+ * MB, holds the last three or four minutes.  After a longer pause it is not
+ * known what was missed, and all intervals would be stale.  Standalone servers
+ * and native time-series collections have no stream.
+ *
+ * So a stream would be one more way to be told of changes, and replace none.
+ */
 
 /* Return the first ObjectId of a time. */
 static bson_value_t

@@ -641,6 +641,18 @@ check_is_refreshed(List *list)
 	mts_schedule_note_change();
 }
 
+/* Check that a table with option rollup_retention is not a roll-up. */
+static void
+check_has_points(List *list)
+{
+	if (mts_option_get(list, "rollup_retention") &&
+		mts_option_get(list, "rollup_of"))
+		ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+						errmsg("a roll-up cannot have option "
+							   "\"rollup_retention\""),
+						errhint("Give it to the table of the points.")));
+}
+
 /* SQL: mongo_ts_fdw_validator(options text[], catalog oid) returns void */
 Datum
 mongo_ts_fdw_validator(PG_FUNCTION_ARGS)
@@ -651,6 +663,7 @@ mongo_ts_fdw_validator(PG_FUNCTION_ARGS)
 
 	foreach (lc, list)
 		check_option(lfirst(lc), context_of(catalog));
+	check_has_points(list);
 	check_is_refreshed(list);
 	PG_RETURN_VOID();
 }

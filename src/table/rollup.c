@@ -546,10 +546,11 @@ record_column(MtsRollup *rollup, const MtsTable *points, AttrNumber attnum)
 	if (of <= 0)
 		return name || is_of_points(rollup, attnum)
 				   ? psprintf(
-						 "Column \"%s\" is of column \"%s\", which foreign "
-						 "table \"%s\" does not have.  If that was "
+						 "Column \"%s\" requires column \"%s\" of foreign "
+						 "table \"%s\", which does not exist.  If that was "
 						 "renamed, set option \"rollup_column\" to its new "
-						 "name.",
+						 "name.  If it was dropped, drop the columns that "
+						 "require it.",
 						 column->name, name ? name : column->name,
 						 get_rel_name(rollup->points))
 				   : NULL;

@@ -135,7 +135,7 @@ sub a_write
 sub a_refresh
 {
 	my ($from, $to) = map { a_time('1 hour') } 1 .. 2;
-	my @refreshes = ("'days'", "'days'", "'hours'", "'hours', $from", "'days', $from, $to");
+	my @refreshes = ("'days'", "'days'", "'hours'", "'hours', $from", "'days', least($from, $to), greatest($from, $to)");
 
 	return "SELECT mongo_ts_refresh_rollup($refreshes[ rand @refreshes ])";
 }
