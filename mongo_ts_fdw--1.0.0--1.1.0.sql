@@ -511,7 +511,8 @@ BEGIN ATOMIC
   ), candidates AS (
     SELECT a.attnum, a.attname::text AS name, c.role, NOT bool_or(c.role = 'value') OVER () AS is_row,
            coalesce((SELECT option_value FROM pg_options_to_table(a.attfdwoptions) WHERE option_name = 'field'), a.attname) = '_id' AS is_id,
-           c.base_type IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'float4'::regtype, 'float8'::regtype, 'numeric'::regtype) AS is_number
+           c.base_type IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'float4'::regtype, 'float8'::regtype, 'numeric'::regtype) AS is_number,
+           c.base_type IN ('text'::regtype, 'date'::regtype, 'timestamp'::regtype, 'timestamptz'::regtype) AS has_extremes
       FROM mongo_ts_columns(points) c
            JOIN pg_attribute a ON a.attrelid = points AND a.attnum = c.attnum
   ), divided AS (
@@ -527,7 +528,7 @@ BEGIN ATOMIC
           UNION ALL SELECT d.attnum, d.name, k.aggregate, 4, k.place
             FROM divided d, unnest('{count, sum, min, max}'::text[]) WITH ORDINALITY k (aggregate, place)
            WHERE role <> 'time' AND is_value AND NOT is_key AND k.aggregate = ANY (aggregates) AND (columns IS NULL OR d.name = ANY (columns))
-             AND CASE WHEN relation = points THEN is_number OR k.aggregate = 'count'
+             AND CASE WHEN relation = points THEN is_number OR k.aggregate = 'count' OR has_extremes AND k.aggregate <> 'sum'
                       ELSE EXISTS (SELECT FROM finer WHERE source_attnum = d.attnum AND finer.aggregate = k.aggregate) END) u
    ORDER BY part, attnum, place;
 END;
@@ -553,11 +554,12 @@ BEGIN ATOMIC
                     UNION ALL SELECT 2, 'rollup_column', of.name WHERE aggregate IS NULL AND of.name <> given.name
                     UNION ALL SELECT 3, 'field', _mongo_ts_field(given.name) WHERE aggregate IS NULL AND _mongo_ts_field(given.name) <> given.name
                     UNION ALL SELECT 4, option_name, option_value FROM pg_options_to_table(a.attfdwoptions)
-                     WHERE aggregate IS NULL AND c.role <> 'time' AND option_name IN ('bson_type', 'format')
+                     WHERE CASE WHEN aggregate IS NULL THEN c.role <> 'time' AND option_name IN ('bson_type', 'format')
+                                ELSE aggregate IN ('min', 'max') AND option_name = 'format' END
                     UNION ALL SELECT 5, 'field', concat_ws('.', path, _mongo_ts_field(given.name), CASE WHEN a.attnum IS NOT NULL THEN aggregate END) WHERE aggregate IS NOT NULL
                     UNION ALL SELECT 6, 'rollup', aggregate WHERE aggregate IS NOT NULL
                     UNION ALL SELECT 7, 'rollup_column', of.name WHERE aggregate IS NOT NULL AND a.attnum IS NOT NULL) o (place, key, value)),
-           CASE WHEN aggregate IS NULL AND a.attcollation <> t.typcollation THEN format(' COLLATE %s', a.attcollation::regcollation) END)
+           CASE WHEN (aggregate IS NULL OR aggregate IN ('min', 'max')) AND a.attcollation <> t.typcollation THEN format(' COLLATE %s', a.attcollation::regcollation) END)
     FROM (SELECT attnum AS n, name) given
          LEFT JOIN pg_attribute a ON a.attrelid = points AND a.attnum = given.n AND given.n <> 0
          LEFT JOIN pg_type t ON t.oid = a.atttypid
