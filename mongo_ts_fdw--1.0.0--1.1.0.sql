@@ -536,8 +536,11 @@ BEGIN ATOMIC
      WHERE (role = 'value' OR is_row AND role = 'key') AND NOT is_key
        AND k.aggregate = ANY (aggregates) AND (columns IS NULL OR name = ANY (columns))
        AND CASE WHEN relation = points
-                THEN k.aggregate = 'count' OR base_type IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype,
-                                                            'float4'::regtype, 'float8'::regtype, 'numeric'::regtype)
+                THEN k.aggregate = 'count'
+                     OR base_type IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype,
+                                      'float4'::regtype, 'float8'::regtype, 'numeric'::regtype)
+                     OR k.aggregate <> 'sum' AND base_type IN ('text'::regtype, 'date'::regtype,
+                                                               'timestamp'::regtype, 'timestamptz'::regtype)
                 ELSE EXISTS (SELECT FROM finer f WHERE f.source_column = d.name AND f.aggregate = k.aggregate) END
   ), declarations AS (
     SELECT part, attnum, place, name, i.aggregate,
@@ -549,7 +552,7 @@ BEGIN ATOMIC
                                  WHEN base_type IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) THEN 'bigint'
                                  WHEN base_type IN ('float4'::regtype, 'float8'::regtype) THEN 'double precision'
                                  ELSE 'numeric' END) END AS declared,
-           CASE WHEN i.aggregate IS NULL THEN collated END AS collated,
+           CASE WHEN i.aggregate IS NULL OR i.aggregate IN ('min', 'max') THEN collated END AS collated,
            CASE WHEN i.aggregate IS NULL
                 THEN ARRAY[['role', CASE role WHEN 'time' THEN 'time' ELSE 'key' END],
                            ['rollup_column', nullif(coalesce(stable_name, name), name)],
@@ -558,7 +561,8 @@ BEGIN ATOMIC
                            ['format', CASE WHEN role <> 'time' THEN options ->> 'format' END]]
                 ELSE ARRAY[['field', concat_ws('.', path, field, i.aggregate)],
                            ['rollup', i.aggregate],
-                           ['rollup_column', coalesce(stable_name, name)]] END AS options
+                           ['rollup_column', coalesce(stable_name, name)],
+                           ['format', CASE WHEN i.aggregate IN ('min', 'max') THEN options ->> 'format' END]] END AS options
       FROM items i, LATERAL CAST(
              CASE WHEN name ~ '^[0-9]|[].{}[$\\]' OR name IN ('_id', 'points', split_part(path, '.', 1))
                   THEN '_' || translate(name, '.{}[]$\', '_______') || '_' || attnum ELSE name END AS text) field

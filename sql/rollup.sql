@@ -269,6 +269,66 @@ SELECT mongo_ts_refresh_rollup('decimals_1h', end_time => '2024-03-02Z');
 UPDATE pg_class SET reltuples = 1e7, relpages = 1e5 WHERE oid = 'decimals'::regclass;
 SELECT by_rollups('SELECT k::text, count(*) FROM decimals GROUP BY 1'), by_rollups('SELECT count(*) FROM decimals WHERE scale(k) = 1'), by_rollups('SELECT site, count(*) FROM decimals GROUP BY 1');
 
+-- Totals of numeric, texts and times, in their own types, collations and formats
+CREATE FOREIGN TABLE trades (
+  ts timestamptz OPTIONS (field 'hour', role 'time'), k text COLLATE "C",
+  price  numeric     OPTIONS (field 'v.{minute}.p'),
+  name   text        OPTIONS (field 'v.{minute}.n'),
+  code   text        OPTIONS (field 'v.{minute}.c') COLLATE "C",
+  seen   timestamptz OPTIONS (field 'v.{minute}.s', format 'epoch_us'),
+  day    date        OPTIONS (field 'v.{minute}.d'),
+  short  varchar(9)  OPTIONS (field 'v.{minute}.v')
+) SERVER rollup;
+INSERT INTO trades
+SELECT timestamptz '2024-03-28Z' + i * interval '7 minutes', 'k' || i % 3,
+    CASE WHEN i % 4 = 0 THEN NULL WHEN i % 3 = 0 THEN 1e20 / (i + 1) ELSE i % 50 + 0.10 END,
+    (ARRAY['b', 'A', 'a', 'B', NULL, 'Z', 'z'])[i % 7 + 1] || i % 5, (ARRAY['b', 'A', 'a', 'B'])[i % 4 + 1],
+    CASE WHEN i % 5 > 0 THEN timestamptz '2024-04-01Z' + i * 1000003 * interval '1 us' END, date '2024-01-01' + i % 99, 'v' || i % 9
+  FROM generate_series(0, 1500) i;
+INSERT INTO trades VALUES ('2024-04-02', 'k1', 'NaN'), ('2024-04-02 06:00', 'k2', 'Infinity'), ('2024-04-05 01:00', 'k2', '-Infinity');
+SELECT mongo_ts_create_rollup('trades', '1 hour');
+SELECT mongo_ts_create_rollup('trades_1h', '1 day');
+SELECT attname, format_type(atttypid, atttypmod), attcollation::regcollation, attfdwoptions FROM pg_attribute
+ WHERE attrelid = 'trades_1d'::regclass AND attnum > 0 ORDER BY attnum;
+SELECT mongo_ts_refresh_rollup('trades_1d', end_time => '2024-04-03Z') < '2024-04-04';
+UPDATE pg_class SET reltuples = 1e7, relpages = 1e5 WHERE oid = 'trades'::regclass;
+SELECT query, by_rollups(query) FROM unnest(ARRAY[
+  'SELECT k, sum(price), avg(price), count(price), min(price), max(price) FROM trades GROUP BY 1',
+  'SELECT k, sum(price) FROM trades WHERE ts < ''2024-04-01 12:05Z'' GROUP BY 1',
+  'SELECT date_trunc(''day'', ts), avg(price) FROM trades GROUP BY 1',
+  'SELECT k, min(name), max(name), min(code), max(code) FROM trades GROUP BY 1',
+  'SELECT min(seen), max(seen), min(day), max(day) FROM trades',
+  'SELECT k, date_trunc(''month'', ts), max(seen), max(code) FROM trades GROUP BY ROLLUP (1, 2)',
+  -- by points: another collation, another type
+  'SELECT min(name COLLATE "C") FROM trades',
+  'SELECT max(short) FROM trades']) query;
+SELECT count(*) AS differences FROM mongo_ts_check_rollup('trades_1d', '2024-03-28', '2024-04-03');
+
+-- A scan below a nested loop of a join looks up the rows of a roll-up.
+CREATE TABLE sites (k text COLLATE "C", since timestamptz, name text);
+INSERT INTO sites VALUES ('k0', '2024-03-29', 'one'), ('k2', '2024-03-30 10:30', 'two'), ('k2', '2024-04-05', 'three'), ('none', '-infinity', 'four');
+ANALYZE sites;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET enable_memoize = off;
+UPDATE pg_class SET reltuples = 1e6 WHERE oid IN ('trades_1h'::regclass, 'trades_1d'::regclass);
+SELECT plan('SELECT s.name, sum(price), max(code) FROM trades JOIN (SELECT * FROM sites LIMIT 3) s USING (k) GROUP BY 1');
+SELECT query, by_rollups(query) FROM unnest(ARRAY[
+  'SELECT s.name, sum(price), max(code), count(*) FROM trades JOIN (SELECT * FROM sites LIMIT 3) s USING (k) GROUP BY 1',
+  'SELECT s.name, date_trunc(''day'', ts), avg(price) FROM trades JOIN (SELECT * FROM sites LIMIT 4) s USING (k) GROUP BY 1, 2',
+  'SELECT s.name, t.* FROM sites s, LATERAL (SELECT sum(price), min(code) FROM trades t WHERE t.k = s.k AND ts >= since) t']) query;
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+RESET enable_memoize;
+
+-- Of another collation, values have other minima.  Of another scale, sums are rounded.
+ALTER FOREIGN TABLE trades ALTER name TYPE text COLLATE "C";
+SELECT by_rollups('SELECT min(name), max(name) FROM trades'), by_rollups('SELECT count(*) FROM trades');
+ALTER FOREIGN TABLE trades ALTER name TYPE text;
+ALTER FOREIGN TABLE trades_1d ALTER price_sum TYPE numeric(30, 1);
+ALTER FOREIGN TABLE trades_1h ALTER price_sum TYPE numeric(30, 1);
+SELECT by_rollups('SELECT k, sum(price) FROM trades GROUP BY 1'), by_rollups('SELECT count(price) FROM trades');
+
 -- A refresh while rows are read.  A grouping expression makes it: the rows have
 -- twice as many points, and the state another generation.
 CREATE FOREIGN TABLE busy (ts timestamptz OPTIONS (field 'hour'), k text COLLATE "C", v int OPTIONS (field 'v.{minute}')) SERVER rollup;

@@ -221,7 +221,7 @@ SELECT mongo_ts_refresh_rollup('"Every ""2"" h"') IS NOT NULL AS refreshed;
 SELECT count(*) FILTER (WHERE o IS DISTINCT FROM e) AS wrong, count(*)
   FROM (SELECT (date_bin('2 hours', ts, '2000-01-01'::timestamptz), "a ""$.b", id, kind, count(*), count(i2), sum(i2), min(i2), max(i2),
                 count(i8), sum(i8), min(i8), max(i8), count(f4), sum(f4::float8), min(f4), max(f4), count(n), sum(n), min(n), max(n),
-                count("x.y{"), sum("x.y{"), min("x.y{"), max("x.y{"), count(t))::text
+                count("x.y{"), sum("x.y{"), min("x.y{"), max("x.y{"), count(t), min(t), max(t))::text
           FROM "Odd" GROUP BY date_bin('2 hours', ts, '2000-01-01'::timestamptz), "a ""$.b", id, kind) o (o)
   FULL JOIN (SELECT e::text FROM "Every ""2"" h" e) e (e) ON o = e;
 -- IMPORT leaves out the states

@@ -59,19 +59,12 @@ complete(const MtsTable *table, const char *problem, Node *of,
 static const char *
 problem_of_plan(const Explained *explained)
 {
-	const ForeignScan *plan =
-		(const ForeignScan *) explained->node->ss.ps.plan;
-	List *private;
-
 	if (explained->problem)
 		return explained->problem;
-	if (plan->scan.plan.parallel_aware)
+	if (explained->node->ss.ps.plan->parallel_aware)
 		return "workers divide the scan";
-	if (explained->is_above)
-		return "a plan that reads it was estimated to cost more";
-	private = list_nth(plan->fdw_private, MTS_PRIVATE_AGG);
-	return boolVal(list_nth(private, MTS_AGG_IS_LOOKUP))
-			   ? "the scan is repeated for rows of other tables"
+	return explained->is_above
+			   ? "a plan that reads it was estimated to cost more"
 			   : "the plan was made without it";
 }
 

@@ -65,6 +65,17 @@ extremes_suffice(const MtsTable *table, const MtsAttribute *attribute)
 		   (attribute->typid == NUMERICOID && attribute->typmod < 0);
 }
 
+/*
+ * Tell whether a field can have a total of a column.  MongoDB orders texts in
+ * another way, and sums of numeric are not read.
+ */
+static bool
+can_have(const MtsAttribute *attribute, MtsTotal total)
+{
+	return mts_type_is_number(attribute->typid) &&
+		   (total != MTS_TOTAL_SUM || attribute->typid != NUMERICOID);
+}
+
 /* Find the field of one total; NULL if it is not declared. */
 static const MtsField *
 field_of(const MtsColumn *column, MtsTotal total)
@@ -142,7 +153,8 @@ find_fields(MtsPreaggregates *preaggregates, const MtsAggregate *aggregate,
 	{
 		const MtsField *other = find_other(column, total, never_null);
 
-		if (!field_of(column, total))
+		if (!field_of(column, total) ||
+			!can_have(&table->attributes[required->column], total))
 			return problem_of("no declared field answers %s(%s)", aggregate,
 							  column);
 		if (other &&

@@ -73,11 +73,12 @@ key_of(const MtsTable *points, const MtsRollup *rollup, int column)
 /*
  * Say why an expression cannot be computed from the keys of a roll-up, by the
  * text for a key that it lacks; NULL if it can be.  Points of keys that are
- * equal but differ, such as 1.0 and 1.00, are in one row.
+ * equal but differ, such as 1.0 and 1.00, are in one row.  Columns of other
+ * tables are those for whose rows the scan runs.
  */
 static const char *
-problem_of_keys(const MtsTable *points, const MtsRollup *rollup, Node *expr,
-				const char *lacks)
+problem_of_keys(const MtsTable *points, const MtsRollup *rollup, Index varno,
+				Node *expr, const char *lacks)
 {
 	ListCell *lc;
 
@@ -85,6 +86,8 @@ problem_of_keys(const MtsTable *points, const MtsRollup *rollup, Node *expr,
 	{
 		const Var *var = lfirst_node(Var, lc);
 
+		if (var->varno != varno)
+			continue;
 		if (var->varattno <= 0 ||
 			key_of(points, rollup, var->varattno - 1) < 0)
 			return lacks;
@@ -118,7 +121,7 @@ problem_of_clause(const MtsTable *points, const MtsRollup *rollup, Index varno,
 	const MtsQual *qual;
 
 	if (!has_time(points, varno, (Node *) clause))
-		return problem_of_keys(points, rollup, (Node *) clause,
+		return problem_of_keys(points, rollup, varno, (Node *) clause,
 							   "it lacks a key for condition %s");
 	qual = mts_shippable_clause(points, varno, clause);
 	if (!qual || !qual->exact || !qual->time_only)
@@ -141,13 +144,20 @@ problem_of_key(const MtsTable *points, const MtsRollup *rollup, Index varno,
 	ListCell *lc;
 
 	if (!has_time(points, varno, expr))
-		return problem_of_keys(points, rollup, expr,
+		return problem_of_keys(points, rollup, varno, expr,
 							   "it lacks a key to group by %s");
 	foreach (lc, pull_var_clause(expr, 0))
 		is_of_time &= lfirst_node(Var, lc)->varattno == time + 1;
 	return is_of_time && mts_monotonic_is_step_function(expr, varno, time + 1)
 			   ? NULL
 			   : "its intervals cannot be grouped by %s";
+}
+
+/* The type of the sum of values of a type, in a roll-up */
+static Oid
+sum_type(Oid typid)
+{
+	return typid == FLOAT8OID || typid == NUMERICOID ? typid : INT8OID;
 }
 
 /* The roll-up's column with a total of a column, both from 0; -1 if none */
@@ -173,8 +183,8 @@ total_of(const MtsTable *points, const MtsRollup *rollup, int column,
 			fits = total->typid == INT8OID;
 			break;
 		case MTS_ROLLUP_SUM:
-			fits = total->typid ==
-				   (attribute->typid == FLOAT8OID ? FLOAT8OID : INT8OID);
+			fits = total->typid == sum_type(attribute->typid) &&
+				   total->typmod == -1;
 			break;
 		default:
 			fits = keeps_type(attribute, total);
@@ -185,10 +195,10 @@ total_of(const MtsTable *points, const MtsRollup *rollup, int column,
 /* Say why an aggregate cannot be computed from the rows of a roll-up. */
 static const char *
 problem_of_aggregate(const MtsTable *points, const MtsRollup *rollup,
-					 const Aggref *aggref)
+					 Index varno, const Aggref *aggref)
 {
 	const char *problem =
-		problem_of_keys(points, rollup, (Node *) aggref->aggfilter,
+		problem_of_keys(points, rollup, varno, (Node *) aggref->aggfilter,
 						"it lacks a key for the filter of %s");
 	const Var *var;
 	int totals;
@@ -199,7 +209,9 @@ problem_of_aggregate(const MtsTable *points, const MtsRollup *rollup,
 		!mts_agg_totals_find(aggref->aggfnoid, &totals))
 		return "totals do not give %s";
 	var = (const Var *) linitial_node(TargetEntry, aggref->args)->expr;
-	if (!IsA(var, Var) || var->varattno <= 0)
+	if (!IsA(var, Var) || var->varattno <= 0 ||
+		(var->varattno - 1 == points->layout.time_column &&
+		 totals != MTS_TOTAL_COUNT))
 		return "totals do not give %s";
 	for (int kind = 0; kind < MTS_ROLLUP_NKINDS; kind++)
 		if ((totals & 1 << kind) &&
@@ -264,9 +276,10 @@ mts_agg_rollup_problem(const MtsTable *points, const MtsRollup *rollup,
 	foreach (lc, output)
 	{
 		*of = lfirst(lc);
-		problem = IsA(*of, Aggref)
-					  ? problem_of_aggregate(points, rollup, (Aggref *) *of)
-					  : problem_of_key(points, rollup, varno, *of);
+		problem =
+			IsA(*of, Aggref)
+				? problem_of_aggregate(points, rollup, varno, (Aggref *) *of)
+				: problem_of_key(points, rollup, varno, *of);
 		if (problem)
 			return problem;
 	}

@@ -12,11 +12,14 @@
  */
 #include "agg/agg_totals.h"
 
+#include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "utils/float.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
 
-/* The aggregates of a column that totals answer */
+/* The aggregates of a column that totals answer, besides min() and max() */
 static const struct
 {
 	Oid aggregate;
@@ -27,22 +30,12 @@ static const struct
 	{F_SUM_INT4, MTS_FORM_SUM},
 	{F_SUM_INT8, MTS_FORM_INTERNAL_SUM},
 	{F_SUM_FLOAT8, MTS_FORM_SUM},
+	{F_SUM_NUMERIC, MTS_FORM_INTERNAL_SUM},
 	{F_AVG_INT2, MTS_FORM_COUNT_AND_SUM},
 	{F_AVG_INT4, MTS_FORM_COUNT_AND_SUM},
 	{F_AVG_INT8, MTS_FORM_INTERNAL_AVERAGE},
 	{F_AVG_FLOAT8, MTS_FORM_COUNT_AND_SUM},
-	{F_MIN_INT2, MTS_FORM_MIN},
-	{F_MIN_INT4, MTS_FORM_MIN},
-	{F_MIN_INT8, MTS_FORM_MIN},
-	{F_MIN_FLOAT4, MTS_FORM_MIN},
-	{F_MIN_FLOAT8, MTS_FORM_MIN},
-	{F_MIN_NUMERIC, MTS_FORM_MIN},
-	{F_MAX_INT2, MTS_FORM_MAX},
-	{F_MAX_INT4, MTS_FORM_MAX},
-	{F_MAX_INT8, MTS_FORM_MAX},
-	{F_MAX_FLOAT4, MTS_FORM_MAX},
-	{F_MAX_FLOAT8, MTS_FORM_MAX},
-	{F_MAX_NUMERIC, MTS_FORM_MAX},
+	{F_AVG_NUMERIC, MTS_FORM_INTERNAL_AVERAGE},
 };
 
 /* The totals of a column that a form is made of */
@@ -57,10 +50,21 @@ static const int totals_of[] = {
 	[MTS_FORM_INTERNAL_AVERAGE] = MTS_TOTAL_COUNT | MTS_TOTAL_SUM,
 };
 
+/* Tell whether an aggregate is PostgreSQL's own of a name, for some type. */
+static bool
+is_named(Oid aggregate, const char *name)
+{
+	return aggregate < FirstGenbkiObjectId &&
+		   strcmp(get_func_name(aggregate), name) == 0;
+}
+
 /* Find the form of an aggregate of a column; false if there is none. */
 static bool
 find_form(Oid aggregate, MtsTotalsForm *form)
 {
+	*form = is_named(aggregate, "min") ? MTS_FORM_MIN : MTS_FORM_MAX;
+	if (*form == MTS_FORM_MIN || is_named(aggregate, "max"))
+		return true;
 	for (int i = 0; i < lengthof(forms); i++)
 		if (forms[i].aggregate == aggregate)
 		{
@@ -86,10 +90,9 @@ mts_agg_totals_find(Oid aggregate, int *totals)
 	return true;
 }
 
-/* Advance a transition value by one bigint. */
+/* Advance a transition value by one value of the column. */
 static void
-advance_integer(const MtsTransition *transition, NullableDatum *state,
-				Datum value)
+advance(const MtsTransition *transition, NullableDatum *state, Datum value)
 {
 	transition->transfn->args[1].value = value;
 	transition->transfn->args[1].isnull = false;
@@ -101,8 +104,10 @@ advance_integer(const MtsTransition *transition, NullableDatum *state,
  * value of type internal counts its values, and only its own functions can.
  */
 static NullableDatum *
-make_zeros(const MtsTransition *transition)
+make_zeros(const MtsTransition *transition, bool is_numeric)
 {
+	Datum zero =
+		is_numeric ? NumericGetDatum(int64_to_numeric(0)) : Int64GetDatum(0);
 	NullableDatum *zeros = palloc(MTS_TOTALS_BITS * sizeof(NullableDatum));
 	MemoryContext groups = transition->context->curaggcontext;
 
@@ -112,7 +117,7 @@ make_zeros(const MtsTransition *transition)
 	{
 		mts_transition_start(transition, &zeros[i]);
 		if (i == 0)
-			advance_integer(transition, &zeros[i], Int64GetDatum(0));
+			advance(transition, &zeros[i], zero);
 		else
 			for (int half = 0; half < 2; half++)
 				mts_transition_combine(transition, &zeros[i],
@@ -122,12 +127,13 @@ make_zeros(const MtsTransition *transition)
 	return zeros;
 }
 
-/* Tell whether an aggregate is the average of a column of bigints. */
+/* Tell whether an aggregate is the average of a column by its own count. */
 static bool
 has_average(const MtsAggSpec *spec, int column)
 {
 	for (int i = 0; i < spec->naggregates; i++)
-		if (spec->aggregates[i].oid == F_AVG_INT8 &&
+		if ((spec->aggregates[i].oid == F_AVG_INT8 ||
+			 spec->aggregates[i].oid == F_AVG_NUMERIC) &&
 			spec->aggregates[i].arguments[0].attribute == column)
 			return true;
 	return false;
@@ -143,6 +149,7 @@ mts_agg_totals_require(const MtsAggSpec *spec, const MtsAggregate *aggregate,
 					   MtsRequired *required)
 {
 	const MtsTransition *transition = &aggregate->transition;
+	Oid typid;
 
 	*required = (MtsRequired){.form = MTS_FORM_POINTS};
 	if (aggregate->oid == F_COUNT_)
@@ -155,12 +162,12 @@ mts_agg_totals_require(const MtsAggSpec *spec, const MtsAggregate *aggregate,
 		has_average(spec, required->column))
 		required->form = MTS_FORM_INTERNAL_AVERAGE;
 	required->totals = totals_of[required->form];
-	required->is_float8 =
-		spec->table->attributes[required->column].typid == FLOAT8OID;
+	typid = spec->table->attributes[required->column].typid;
+	required->is_float8 = typid == FLOAT8OID;
 	if (required->form == MTS_FORM_COUNT_AND_SUM)
 		required->array = DatumGetArrayTypePCopy(transition->initial.value);
 	if (required->form == MTS_FORM_INTERNAL_AVERAGE)
-		required->zeros = make_zeros(transition);
+		required->zeros = make_zeros(transition, typid == NUMERICOID);
 	return true;
 }
 
@@ -235,7 +242,7 @@ combine_totals(const MtsTransition *transition, const MtsRequired *required,
 		mts_transition_combine(transition, state, value);
 		return;
 	}
-	advance_integer(transition, state, value);
+	advance(transition, state, value);
 	for (int i = 0; required->zeros && i < MTS_TOTALS_BITS; i++)
 		if ((totals->columns[required->column].count - 1) >> i & 1)
 			mts_transition_combine(transition, state,

@@ -25,7 +25,8 @@ typedef struct MtsColumnTotals
 {
 	bool is_empty; /* there are no values; then only the count is set */
 	int64 count;
-	Datum sum; /* double precision of such a column, otherwise bigint */
+	Datum sum; /* double precision or numeric of such a column, otherwise
+				* bigint */
 	Datum min; /* values of the column */
 	Datum max;
 } MtsColumnTotals;

@@ -128,27 +128,33 @@ estimate_groups(const MtsAggregation *aggregation, const PathTarget *target)
 
 /*
  * Find the roll-ups that a scan reads, and reduce its cost to that of reading
- * these and the points that they leave; to nothing if they must be read.
+ * these and the points that they leave; to nothing if they must be read, and
+ * the scan runs once.
  */
 static List *
 find_rollups(const MtsAggregation *aggregation, const PathTarget *target,
-			 const MtsJoinKeys *wanted, Cost startup, Cost *total)
+			 const ParamPathInfo *param, const MtsJoinKeys *wanted,
+			 Cost startup, Cost *total)
 {
-	List *keys = NIL;
+	List *more = param ? param->ppi_clauses : NIL;
+	List *clauses = extract_actual_clauses(more, false);
 	List *rollups;
 	Cost examined;
 	double share;
 
 	if (wanted)
-		keys = list_make1(linitial(((OpExpr *) linitial(wanted->plan))->args));
+		clauses =
+			list_make1(linitial(((OpExpr *) linitial(wanted->plan))->args));
 	rollups = mts_rollup_match_find(aggregation->root, aggregation->input,
-									target, keys, &share);
+									target, clauses, &share);
 	if (rollups == NIL)
 		return NIL;
 	/* MongoDB may examine all documents for the points that are left */
-	examined = mts_index_cost(aggregation->root, aggregation->input,
-							  aggregation->input->baserestrictinfo);
-	*total = share == 0
+	examined =
+		mts_index_cost(aggregation->root, aggregation->input,
+					   list_concat_copy(aggregation->input->baserestrictinfo,
+										more));
+	*total = share == 0 && !param
 				 ? 0
 				 : startup + list_length(rollups) * STARTUP_COST + examined +
 					   Max(*total - startup - examined, 0) * share;
@@ -180,9 +186,9 @@ make_scan(const MtsAggregation *aggregation, RelOptInfo *rel,
 	/* a point is aggregated in place of making a row */
 	total -= mts_plan_points(root, input, param) *
 			 (cpu_tuple_cost - POINT_COST * cpu_operator_cost);
-	if (!param && !is_divided)
-		rollups = find_rollups(aggregation, target, wanted, rows->startup_cost,
-							   &total);
+	if (!is_divided)
+		rollups = find_rollups(aggregation, target, param, wanted,
+							   rows->startup_cost, &total);
 	counts = rollups == NIL && can_count(aggregation, target);
 	if (counts)
 		total =

@@ -148,9 +148,7 @@ plan_aggregate(PlannerInfo *root, ForeignPath *path, List *tlist)
 				   list_concat(list_make5(makeInteger(rel->relid), pushed,
 										  local, output,
 										  lsecond(path->fdw_private)),
-							   list_make2(rollups,
-										  makeBoolean(path->path.param_info !=
-													  NULL)))),
+							   list_make1(rollups))),
 		list_copy(tlist), NIL, NULL);
 }
 

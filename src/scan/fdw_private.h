@@ -35,8 +35,7 @@ enum MtsAggPrivate
 	MTS_AGG_LOCAL,   /* the clauses that are evaluated here, in order */
 	MTS_AGG_OUTPUT,  /* the scan's columns: grouping keys and Aggrefs */
 	MTS_AGG_COUNTS,  /* boolean: these are numbers of rows, without groups */
-	MTS_AGG_ROLLUPS, /* OID list: roll-ups that are read, the coarsest first */
-	MTS_AGG_IS_LOOKUP /* boolean: the scan runs for the rows of others */
+	MTS_AGG_ROLLUPS  /* OID list: roll-ups that are read, the coarsest first */
 };
 
 #endif /* MTS_FDW_PRIVATE_H */

@@ -176,9 +176,11 @@ sub any_of
 # values of a bucket at once, or only its header
 sub plain_totals
 {
-	my ($last) = @_;
+	my ($q) = @_;
+	my (undef, $last) = names_of($q);
 	my @totals = grep { chance(0.3) } 'count(*)',
-	  map { "$_($last)" } qw(count sum avg min max);
+	  (map { "$_($last)" } qw(count sum avg min max)),
+	  map { ("min($_->[0])", "max($_->[0])") } @{ $q->{layout}{extremes} // [] };
 
 	return @totals ? @totals : 'count(*)';
 }
@@ -226,7 +228,7 @@ sub totals
 	my (undef, $last) = names_of($q);
 
 	return different($q) if chance(0.1);
-	my @totals = chance(0.5) ? plain_totals($last)
+	my @totals = chance(0.5) ? plain_totals($q)
 	  : grep { chance(0.15) } any_of($q);
 
 	push @totals, filtered($q) if chance(0.25);
@@ -294,7 +296,7 @@ sub chart
 	my $where = chance(0.15) ? 'true' : plain_conditions($q);
 
 	$q->{kind} = 'groups';
-	$q->{sql} = 'SELECT ' . join(', ', @groups, plain_totals($last))
+	$q->{sql} = 'SELECT ' . join(', ', @groups, plain_totals($q))
 	  . " FROM side.$q->{layout}{name} WHERE $where$by";
 	return;
 }

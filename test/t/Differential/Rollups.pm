@@ -11,8 +11,8 @@ use strict;
 use warnings;
 
 use Differential::Data;
-use Differential::Layouts qw(add_row new_layout fill_slots dated_head @type
-  @value_pool);
+use Differential::Layouts qw(add_row new_layout fill_slots dated_head @text_pool
+  @type @value_pool);
 use Differential::Points qw(flat);
 use Exporter qw(import);
 use List::Util qw(shuffle);
@@ -106,6 +106,50 @@ sub rolled_day
 	return with_rollups($layout, $n);
 }
 
+# Add a point, some of whose values are null.
+sub add_point
+{
+	my ($layout, $document, $type, $start, $slot) = @_;
+	my $note = chance(0.1) ? undef : pick('memory', 'A', 'a', 'é', '', 'z');
+	my $seen = pick(undef, $start, $start + DAY, 0);
+	my $value = reading();
+
+	put($document, json_text($note), 'v', $slot, 'n');
+	put($document, defined $seen ? json_date($seen) : 'null', 'v', $slot, 's');
+	put($document, json_number($value), 'v', $slot, 'v');
+	add_row($layout, $start + $slot * SECOND, sql_text($type), sql_text($note),
+		defined $seen ? sql_timestamptz($seen) : 'NULL', sql_number($value));
+	return;
+}
+
+# Points with values of types that are not binary numbers
+sub rolled_types
+{
+	my ($n) = @_;
+	my @times = map { sql_timestamptz($_) } 0, starts(MINUTE, 1);
+	my $layout = new_layout(
+		rolled_types => [ 'timestamptz', "field 'm', role 'time'" ],
+		columns => [ [@key], [ 'note', 'text', "field 'v.{second}.n'", \@text_pool ],
+			[ 'seen', 'timestamptz', "field 'v.{second}.s'", \@times ],
+			[ 'value', 'numeric', "field 'v.{second}.v'", \@value_pool ] ]);
+
+	$layout->{extremes} = [ [ 'note', 'text', "''", "'~'" ],
+		[ 'seen', 'timestamptz', "'1900-01-01'", "'2200-01-01'" ] ];
+	foreach my $start (starts(MINUTE, 4))
+	{
+		push @{ $layout->{edges} }, $start, $start + MINUTE;
+		foreach my $type (types())
+		{
+			next if chance(0.4);
+			my $document = dated_head('m')->($start, $type);
+			add_point($layout, $document, $type, $start, $_)
+			  foreach some_slots(60, 4);
+			push @{ $layout->{docs} }, $document;
+		}
+	}
+	return with_rollups($layout, $n);
+}
+
 # Documents as rows, some without a time
 sub rolled_flat
 {
@@ -137,7 +181,7 @@ sub rollup_layouts
 		rolled_minute('rolled_day_only', 0, [ '1 day', 'America/St_Johns' ]),
 		rolled_hour('rolled_hour', 2, 'int4'),
 		rolled_hour('rolled_bigint', 3, 'int8'), rolled_day('rolled_day', 2),
-		rolled_flat(3));
+		rolled_types(3), rolled_flat(3));
 }
 
 # ---- Tables ---------------------------------------------------------------
@@ -186,21 +230,33 @@ sub state_of
 	  . "'stale', '[$ranges]'::json))))));\n";
 }
 
+# The totals of a layout's roll-ups: of each its name, type, aggregate and
+# column, and a wrong value
+sub totals_of
+{
+	my ($layout) = @_;
+	my ($value, $type) = @{ $layout->{columns}[-1] };
+	my $sum = $type =~ m/float8|numeric/ ? $type : 'int8';
+
+	return ([ 'c', 'int8', 'count', $value, 55 ],
+		[ 's', $sum, 'sum', $value, 7777 ],
+		map { my ($name, $of, $low, $high) = @$_;
+			[ "lo_$name", $of, 'min', $name, $low ],
+			  [ "hi_$name", $of, 'max', $name, $high ] }
+		  [ $value, $type, -7777, 7777 ], @{ $layout->{extremes} // [] });
+}
+
 # A roll-up with documents as rows
 sub table_of
 {
 	my ($layout, $name, $interval, $zone) = @_;
-	my ($value, $type) = @{ $layout->{columns}[-1] };
-	my $sum = $type eq 'float8' ? 'float8' : 'int8';
-
 	my $collation = $layout->{columns}[1][4] // '';
+	my $totals = join ', ', map {
+		"$_->[0] $_->[1] OPTIONS (rollup '$_->[2]', rollup_column '$_->[3]')"
+	} totals_of($layout);
 
-	return "CREATE FOREIGN TABLE f.$name (ts timestamptz, type text "
-	  . "$collation, n int8 OPTIONS (rollup 'count'), "
-	  . "c int8 OPTIONS (rollup 'count', rollup_column '$value'), "
-	  . "s $sum OPTIONS (rollup 'sum', rollup_column '$value'), "
-	  . "lo $type OPTIONS (rollup 'min', rollup_column '$value'), "
-	  . "hi $type OPTIONS (rollup 'max', rollup_column '$value')) "
+	return "CREATE FOREIGN TABLE f.$name (ts timestamptz OPTIONS (role 'time'), type text "
+	  . "$collation, n int8 OPTIONS (rollup 'count'), $totals) "
 	  . "SERVER mongo OPTIONS (rollup_of 'f.$layout->{name}', "
 	  . "rollup_interval '$interval', rollup_zone '$zone');\n";
 }
@@ -208,8 +264,7 @@ sub table_of
 sub fill_rollup
 {
 	my ($layout, $name, $interval, $zone) = @_;
-	my ($value, $type) = @{ $layout->{columns}[-1] };
-	my $sum = $type eq 'float8' ? 'float8' : 'int8';
+	my @totals = totals_of($layout);
 	my $start = start_of('ts', $interval, $zone);
 	my $end = end_of('start', $interval, $zone);
 	my $until = start_of(sql_timestamptz(some_time($layout)), $interval, $zone);
@@ -223,18 +278,17 @@ sub fill_rollup
 		  . sql_timestamptz($_->[0]) . ')'
 	} @stale;
 
+	my $columns = join ', ',
+	  map { "CASE WHEN $complete THEN $_->[0] ELSE $_->[4] END" } @totals;
+	my $true = join ', ',
+	  map { "$_->[2]($_->[3])::$_->[1] AS $_->[0]" } @totals;
+
 	# a refresh before all points makes the state
 	return table_of($layout, $name, $interval, $zone) . <<"END" . state_of($name, $until, @stale);
 		SELECT mongo_ts_refresh_rollup('f.$name', end_time => '0001-02-01Z');
 		INSERT INTO f.$name
-		SELECT start, type, CASE WHEN $complete THEN n ELSE 77 END,
-			CASE WHEN $complete THEN c ELSE 55 END,
-			CASE WHEN $complete THEN s ELSE 7777 END,
-			CASE WHEN $complete THEN lo ELSE -7777 END,
-			CASE WHEN $complete THEN hi ELSE 7777 END
-		FROM (SELECT $start AS start, type, count(*) AS n,
-				count($value) AS c, sum($value)::$sum AS s,
-				min($value) AS lo, max($value) AS hi
+		SELECT start, type, CASE WHEN $complete THEN n ELSE 77 END, $columns
+		FROM (SELECT $start AS start, type, count(*) AS n, $true
 			FROM l.$layout->{name} WHERE ts IS NOT NULL GROUP BY 1, 2) r
 		WHERE $complete OR random() < 0.8;
 END
