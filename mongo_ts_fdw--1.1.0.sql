@@ -303,7 +303,7 @@ AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION mongo_ts_mark_late(regclass, timestamptz, timestamptz) IS
-  'mark the intervals of points that are older than their documents are new';
+  'mark intervals of a roll-up whose points are before a time, but whose documents are new';
 
 CREATE FUNCTION mongo_ts_check_rollup(relation regclass, start_time timestamptz DEFAULT NULL, end_time timestamptz DEFAULT NULL,
                                       mark boolean DEFAULT false, time_limit interval DEFAULT '10 seconds',
@@ -1039,20 +1039,26 @@ BEGIN
   END LOOP;
 END $$;
 
-/* The roll-ups of points that no other one is computed from */
+/*
+ * The roll-ups of points that no other one is computed from.  What another role declares, and the
+ * schemas that it names, do not matter.
+ */
 CREATE FUNCTION _mongo_ts_coarsest_rollups(points regclass)
 RETURNS regclass[]
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
   WITH RECURSIVE declared AS (
-    SELECT ftrelid::regclass AS rollup, to_regclass(option_value) AS source
-      FROM pg_foreign_table, pg_options_to_table(ftoptions) WHERE option_name = 'rollup_of'
+    SELECT r.oid AS rollup, ARRAY[nspname, r.relname] AS name, parse_ident(option_value)::name[] AS source
+      FROM pg_class p JOIN pg_class r ON r.relowner = p.relowner JOIN pg_namespace n ON n.oid = r.relnamespace
+           JOIN pg_foreign_table ON ftrelid = r.oid, pg_options_to_table(ftoptions)
+     WHERE p.oid = points AND option_name = 'rollup_of'
   ), found AS (
-    SELECT rollup, source FROM declared WHERE source = points
-     UNION SELECT d.rollup, d.source FROM declared d, found f WHERE d.source = f.rollup
+    SELECT d.* FROM declared d, pg_class p JOIN pg_namespace n ON n.oid = p.relnamespace
+     WHERE p.oid = points AND source = ARRAY[nspname, p.relname]
+     UNION SELECT d.* FROM declared d, found f WHERE d.source = f.name
   )
-  SELECT coalesce(array_agg(rollup ORDER BY rollup), '{}') FROM found WHERE NOT EXISTS (SELECT FROM found f WHERE f.source = found.rollup);
+  SELECT coalesce(array_agg(rollup::regclass ORDER BY rollup), '{}') FROM found WHERE NOT EXISTS (SELECT FROM found f WHERE f.source = found.name);
 END;
 
 CREATE FUNCTION mongo_ts_refresh_rollup(relation regclass, start_time timestamptz DEFAULT NULL,
