@@ -87,14 +87,6 @@ LANGUAGE C STRICT STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION mongo_ts_rollup_intervals(regclass, timestamptz, timestamptz) IS
   'the intervals of a roll-up from that of a time to that before another time';
 
-CREATE FUNCTION mongo_ts_rollup_first_kept(relation regclass)
-RETURNS timestamptz
-AS 'MODULE_PATHNAME'
-LANGUAGE C STRICT VOLATILE PARALLEL SAFE;
-
-COMMENT ON FUNCTION mongo_ts_rollup_first_kept(regclass) IS
-  'the begin of the first interval whose points have not been removed because of their age';
-
 CREATE FUNCTION mongo_ts_rollup_query(relation regclass, of_points boolean DEFAULT false)
 RETURNS text
 LANGUAGE sql STRICT STABLE PARALLEL SAFE
@@ -143,8 +135,7 @@ CREATE FUNCTION mongo_ts_rollup_state(relation regclass, wait boolean DEFAULT tr
                                       OUT open tstzmultirange, OUT problem text,
                                       OUT refreshed timestamptz, OUT took interval,
                                       OUT error text, OUT points regclass, OUT source regclass,
-                                      OUT time_column text, OUT count_column text,
-                                      OUT generation bigint)
+                                      OUT first_kept timestamptz, OUT generation bigint)
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
@@ -156,8 +147,7 @@ CREATE FUNCTION _mongo_ts_rollup_try_state(relation regclass,
                                            OUT until timestamptz, OUT stale tstzmultirange,
                                            OUT problem text, OUT refreshed timestamptz,
                                            OUT took interval, OUT error text,
-                                           OUT points regclass, OUT source regclass,
-                                           OUT time_column text, OUT count_column text)
+                                           OUT points regclass, OUT source regclass)
 LANGUAGE plpgsql STRICT VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -165,9 +155,8 @@ DECLARE
   message text;
   detail text;
 BEGIN
-  SELECT s.until, s.stale, s.problem, s.refreshed, s.took, s.error, s.points, s.source,
-         s.time_column, s.count_column
-    INTO until, stale, problem, refreshed, took, error, points, source, time_column, count_column
+  SELECT s.until, s.stale, s.problem, s.refreshed, s.took, s.error, s.points, s.source
+    INTO until, stale, problem, refreshed, took, error, points, source
     FROM @extschema@.mongo_ts_rollup_state(relation, wait => false) s;
 EXCEPTION WHEN others THEN
   GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
@@ -178,11 +167,10 @@ COMMENT ON FUNCTION _mongo_ts_rollup_try_state(regclass) IS
   'mongo_ts_rollup_state without errors, for the view mongo_ts_rollups';
 
 /*
- * The points that the rows of a roll-up count in ranges; NULL if they cannot be read.  Both columns
+ * The points that the rows of a roll-up count in ranges; NULL if they cannot be read.  The columns
  * have types of PostgreSQL's own, so reading them runs nothing that the owner has declared.
  */
-CREATE FUNCTION _mongo_ts_rollup_points(relation regclass, time_column text, count_column text,
-                                        ranges tstzmultirange)
+CREATE FUNCTION _mongo_ts_rollup_points(relation regclass, ranges tstzmultirange)
 RETURNS numeric
 LANGUAGE plpgsql STRICT STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -190,17 +178,19 @@ AS $$
 DECLARE
   n numeric;
 BEGIN
-  EXECUTE format('SELECT coalesce(sum(s.n), 0) FROM unnest($1) r, LATERAL (
-                    SELECT sum(%2$I) AS n FROM ONLY %1$s
-                     WHERE %3$I >= coalesce(lower(r), ''-infinity'') AND %3$I < coalesce(upper(r), ''infinity'')) s',
-                 relation, count_column, time_column)
+  EXECUTE (SELECT format('SELECT coalesce(sum(s.n), 0) FROM unnest($1) r, LATERAL (
+                            SELECT sum(%2$I) AS n FROM ONLY %1$s
+                             WHERE %3$I >= coalesce(lower(r), ''-infinity'') AND %3$I < coalesce(upper(r), ''infinity'')) s',
+                         relation, max(attname::text) FILTER (WHERE aggregate IS NOT NULL AND source_attnum IS NULL),
+                         max(attname::text) FILTER (WHERE is_time))
+             FROM @extschema@.mongo_ts_rollup_columns(relation, true) JOIN pg_attribute USING (attnum) WHERE attrelid = relation)
     INTO n USING ranges;
   RETURN n;
 EXCEPTION WHEN others THEN
   RETURN NULL;
 END $$;
 
-COMMENT ON FUNCTION _mongo_ts_rollup_points(regclass, text, text, tstzmultirange) IS
+COMMENT ON FUNCTION _mongo_ts_rollup_points(regclass, tstzmultirange) IS
   'number of points in ranges as the rows of a roll-up count them, for the view mongo_ts_rollups';
 
 CREATE VIEW mongo_ts_rollups AS
@@ -208,7 +198,7 @@ CREATE VIEW mongo_ts_rollups AS
          (SELECT o.option_value FROM pg_catalog.pg_options_to_table(t.ftoptions) o
            WHERE o.option_name = 'rollup_interval')::interval AS "interval",
          s.until, CASE WHEN s.stale IS NOT NULL THEN (SELECT pg_catalog.count(*) FROM pg_catalog.unnest(s.stale)) END AS stale_ranges,
-         _mongo_ts_rollup_points(t.ftrelid, s.time_column, s.count_column, s.stale) AS stale_points,
+         _mongo_ts_rollup_points(t.ftrelid, s.stale) AS stale_points,
          s.refreshed, s.took, s.problem IS NULL AS is_usable, s.problem, s.error
     FROM pg_catalog.pg_foreign_table t
     JOIN pg_catalog.pg_foreign_server r ON r.oid = t.ftserver
@@ -359,7 +349,7 @@ BEGIN
   END IF;
 
   -- the wanted intervals that are complete, from the first row or point to the last one
-  wanted := tstzmultirange(tstzrange(@extschema@.mongo_ts_rollup_first_kept(relation), state.until)) - state.stale;
+  wanted := tstzmultirange(tstzrange(state.first_kept, state.until)) - state.stale;
   IF isfinite(start_time) THEN
     i := @extschema@.mongo_ts_rollup_intervals(relation, start_time, start_time);
     wanted := wanted - tstzmultirange(tstzrange(NULL, i.start));
@@ -411,7 +401,7 @@ BEGIN
         state := @extschema@.mongo_ts_rollup_state(relation, true);
         EXIT WHEN state.generation = generation;
       END LOOP;
-      complete := tstzmultirange(tstzrange(@extschema@.mongo_ts_rollup_first_kept(relation), state.until)) - state.stale;
+      complete := tstzmultirange(tstzrange(state.first_kept, state.until)) - state.stale;
       FOR interval_start, interval_end, series, problem, total, in_rollup, of_points IN
         SELECT d.start, own.stop, d.series, d.problem, d.total, d.in_rollup, d.of_points
           FROM jsonb_to_recordset(found) d (start timestamptz, series jsonb, problem text, total text, in_rollup text, of_points text),
@@ -758,8 +748,7 @@ COMMENT ON FUNCTION mongo_ts_create_rollup(regclass, interval, text, text[], tex
   'declare a table with the totals of points in intervals';
 
 CREATE FUNCTION mongo_ts_lock_rollup(relation regclass, OUT name text, OUT source regclass, OUT points regclass,
-                                     OUT by_application boolean, OUT latest timestamptz, OUT drops_points boolean,
-                                     OUT first_kept timestamptz, OUT bucket_span interval, OUT fingerprint bigint)
+                                     OUT by_application boolean, OUT latest timestamptz, OUT bucket_span interval)
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
@@ -1140,7 +1129,7 @@ BEGIN
   IF is_altered THEN
     -- Totals of points that may have been removed cannot be computed again.  They are kept if the
     -- user refreshes all, who can tell whether they are still right.
-    IF change = 'altered' AND d.drops_points AND (wanted IS NULL OR NOT lower_inf(wanted)) THEN
+    IF change = 'altered' AND s.first_kept IS NOT NULL AND (wanted IS NULL OR NOT lower_inf(wanted)) THEN
       RAISE object_not_in_prerequisite_state USING
         MESSAGE = format('roll-up "%s" or its points have been altered since it was refreshed', name),
         DETAIL = 'Its totals of points that are older than option "rollup_retention" cannot be computed again.',
@@ -1155,32 +1144,32 @@ BEGIN
   -- what is to be computed: wanted, or what is stale or new up to the latest time
   IF wanted IS NOT NULL THEN
     todo := @extschema@._mongo_ts_whole_intervals(relation, wanted)
-            - CASE WHEN until IS NULL OR d.first_kept IS NULL THEN '{}' ELSE tstzmultirange(tstzrange(NULL, d.first_kept)) END;
+            - CASE WHEN until IS NULL OR s.first_kept IS NULL THEN '{}' ELSE tstzmultirange(tstzrange(NULL, s.first_kept)) END;
   ELSE
     SELECT coalesce(range_agg(span), '{}') * tstzmultirange(tstzrange(NULL, until)) INTO todo
-      FROM @extschema@._mongo_ts_stale(relation, document, d.first_kept);
+      FROM @extschema@._mongo_ts_stale(relation, document, s.first_kept);
     IF until IS NULL OR until < latest THEN
       todo := todo + tstzmultirange(tstzrange(until, latest));
     END IF;
     IF repair IS NOT NULL AND until IS NOT NULL THEN
       todo := todo + @extschema@._mongo_ts_whole_intervals(relation, tstzmultirange(tstzrange(least(until, begun - repair), until)))
-              - CASE WHEN d.first_kept IS NULL THEN '{}' ELSE tstzmultirange(tstzrange(NULL, d.first_kept)) END;
+              - CASE WHEN s.first_kept IS NULL THEN '{}' ELSE tstzmultirange(tstzrange(NULL, s.first_kept)) END;
     END IF;
   END IF;
   todo := todo * tstzmultirange(tstzrange(NULL, nullif(latest, '-infinity'))) - CASE WHEN latest = '-infinity' THEN '{(,)}' ELSE '{}' END::tstzmultirange;
-  todo := @extschema@._mongo_ts_join_ranges(todo, 64, d.first_kept);
+  todo := @extschema@._mongo_ts_join_ranges(todo, 64, s.first_kept);
   IF isempty(todo) THEN
-    PERFORM @extschema@._mongo_ts_take_stale(relation, document, d.first_kept, until, todo);
+    PERFORM @extschema@._mongo_ts_take_stale(relation, document, s.first_kept, until, todo);
   ELSE
     watermark := greatest(upper(todo), until);
     PERFORM @extschema@.mongo_ts_change_rollup(relation, json_build_object('_id', name), json_build_object(
       '$inc', '{"generation": 1}'::json,
-      '$set', json_build_object('version', 1, 'fingerprint', json_build_object('$numberLong', d.fingerprint::text),
-        'totals', (@extschema@.mongo_ts_rollup_totals(relation, is_altered OR tstzmultirange(tstzrange(NULL, watermark)) <@ todo)).document -> 'totals'),
+      '$set', (SELECT json_build_object('version', 1, 'fingerprint', t.document -> 'fingerprint', 'totals', t.document -> 'totals')
+                 FROM @extschema@.mongo_ts_rollup_totals(relation, is_altered OR tstzmultirange(tstzrange(NULL, watermark)) <@ todo) t),
       '$max', json_build_object('until', @extschema@._mongo_ts_bound(watermark, NULL)),
       '$push', json_build_object('stale', json_build_object('$each',
         @extschema@._mongo_ts_stale_items(todo, n, true)
-        || @extschema@._mongo_ts_stale_items(tstzmultirange(tstzrange(CASE WHEN is_altered THEN d.first_kept ELSE until END, watermark)) - todo,
+        || @extschema@._mongo_ts_stale_items(tstzmultirange(tstzrange(CASE WHEN is_altered THEN s.first_kept ELSE until END, watermark)) - todo,
                                              @extschema@._mongo_ts_id(false), true)))), true);
     PERFORM @extschema@.mongo_ts_change_rollup(relation, json_build_object('_id', json_build_object('refresh', name)),
       json_build_object('$set', json_build_object('by', token)), true);
@@ -1188,7 +1177,7 @@ BEGIN
     IF d.source <> d.points THEN
       PERFORM @extschema@.mongo_ts_wait_for_writers(d.source);
     END IF;
-    PERFORM @extschema@._mongo_ts_take_stale(relation, document, d.first_kept, until, todo);
+    PERFORM @extschema@._mongo_ts_take_stale(relation, document, s.first_kept, until, todo);
     -- a read sees all that was there at the session's last write
     IF @extschema@.mongo_ts_change_rollup(relation, json_build_object('_id', json_build_object('refresh', name), 'by', token), '{"$inc": {"chunks": 1}}') = 0 THEN
       PERFORM @extschema@._mongo_ts_yield(relation, name, todo);

@@ -1,7 +1,7 @@
 /*
  * describe_rollup.c
- *		SQL functions that describe a roll-up: mongo_ts_rollup_columns,
- *		mongo_ts_rollup_intervals and mongo_ts_rollup_first_kept.
+ *		SQL functions that describe a roll-up: mongo_ts_rollup_columns and
+ *		mongo_ts_rollup_intervals.
  *
  * The install script makes the statements of a refresh and of a check of this.
  */
@@ -21,7 +21,6 @@
 
 PG_FUNCTION_INFO_V1(mongo_ts_rollup_columns);
 PG_FUNCTION_INFO_V1(mongo_ts_rollup_intervals);
-PG_FUNCTION_INFO_V1(mongo_ts_rollup_first_kept);
 
 /* The columns of mongo_ts_rollup_columns() */
 enum
@@ -33,6 +32,16 @@ enum
 	SOURCE_ATTNUM,
 	NCOLUMNS
 };
+
+static const MtsRollup *
+open_rollup(Oid relid)
+{
+	Relation relation = mts_table_open_relation(relid, AccessShareLock);
+	const MtsRollup *rollup = mts_rollup_open(relation);
+
+	table_close(relation, NoLock);
+	return rollup;
+}
 
 typedef struct Columns
 {
@@ -143,32 +152,14 @@ add_columns(const Columns *columns)
 Datum
 mongo_ts_rollup_columns(PG_FUNCTION_ARGS)
 {
-	Relation relation =
-		mts_table_open_relation(PG_GETARG_OID(0), AccessShareLock);
-	Columns columns = {.rollup = mts_rollup_open(relation)};
+	Columns columns = {.rollup = open_rollup(PG_GETARG_OID(0))};
 
 	InitMaterializedSRF(fcinfo, 0);
 	columns.result = (ReturnSetInfo *) fcinfo->resultinfo;
-	if (!PG_GETARG_BOOL(1) && columns.rollup->source != columns.rollup->points)
-	{
-		Relation source = table_open(columns.rollup->source, AccessShareLock);
-
-		columns.finer = mts_rollup_open(source);
-		table_close(source, NoLock);
-	}
+	if (!PG_GETARG_BOOL(1))
+		columns.finer = mts_rollup_open_finer(columns.rollup);
 	add_columns(&columns);
-	table_close(relation, NoLock);
 	PG_RETURN_VOID();
-}
-
-static MtsRollup *
-open_rollup(Oid relid)
-{
-	Relation relation = mts_table_open_relation(relid, AccessShareLock);
-	MtsRollup *rollup = mts_rollup_open(relation);
-
-	table_close(relation, NoLock);
-	return rollup;
 }
 
 /* Tell whether two intervals begin at one time by the clocks. */
@@ -207,20 +198,4 @@ mongo_ts_rollup_intervals(PG_FUNCTION_ARGS)
 	(void) get_call_result_type(fcinfo, NULL, &desc);
 	PG_RETURN_DATUM(HeapTupleGetDatum(
 		heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
-}
-
-/*
- * SQL: mongo_ts_rollup_first_kept(relation regclass) returns timestamptz
- *
- * Return the begin of the first interval whose points have not been removed
- * because of their age; NULL if no option says that they are.
- */
-Datum
-mongo_ts_rollup_first_kept(PG_FUNCTION_ARGS)
-{
-	MtsTime first = mts_rollup_first_kept(open_rollup(PG_GETARG_OID(0)));
-
-	if (first == MTS_TIME_MIN)
-		PG_RETURN_NULL();
-	PG_RETURN_TIMESTAMPTZ(first);
 }
