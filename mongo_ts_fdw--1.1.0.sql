@@ -156,8 +156,7 @@ CREATE FUNCTION mongo_ts_rollup_state(relation regclass, wait boolean DEFAULT tr
                                       OUT open tstzmultirange, OUT problem text,
                                       OUT refreshed timestamptz, OUT took interval,
                                       OUT error text, OUT points regclass, OUT source regclass,
-                                      OUT time_column text, OUT count_column text,
-                                      OUT generation bigint, OUT first_kept timestamptz)
+                                      OUT first_kept timestamptz, OUT generation bigint)
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
@@ -169,8 +168,7 @@ CREATE FUNCTION _mongo_ts_rollup_try_state(relation regclass,
                                            OUT until timestamptz, OUT stale tstzmultirange,
                                            OUT problem text, OUT refreshed timestamptz,
                                            OUT took interval, OUT error text,
-                                           OUT points regclass, OUT source regclass,
-                                           OUT time_column text, OUT count_column text)
+                                           OUT points regclass, OUT source regclass)
 LANGUAGE plpgsql STRICT VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -178,9 +176,8 @@ DECLARE
   message text;
   detail text;
 BEGIN
-  SELECT s.until, s.stale, s.problem, s.refreshed, s.took, s.error, s.points, s.source,
-         s.time_column, s.count_column
-    INTO until, stale, problem, refreshed, took, error, points, source, time_column, count_column
+  SELECT s.until, s.stale, s.problem, s.refreshed, s.took, s.error, s.points, s.source
+    INTO until, stale, problem, refreshed, took, error, points, source
     FROM @extschema@.mongo_ts_rollup_state(relation, wait => false) s;
 EXCEPTION WHEN others THEN
   GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
@@ -188,11 +185,10 @@ EXCEPTION WHEN others THEN
 END $$;
 
 /*
- * The points that the rows of a roll-up count in ranges; NULL if they cannot be read.  Both columns
+ * The points that the rows of a roll-up count in ranges; NULL if they cannot be read.  The columns
  * have types of PostgreSQL's own, so reading them runs nothing that the owner has declared.
  */
-CREATE FUNCTION _mongo_ts_rollup_points(relation regclass, time_column text, count_column text,
-                                        ranges tstzmultirange)
+CREATE FUNCTION _mongo_ts_rollup_points(relation regclass, ranges tstzmultirange)
 RETURNS numeric
 LANGUAGE plpgsql STRICT STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -200,10 +196,13 @@ AS $$
 DECLARE
   n numeric;
 BEGIN
-  EXECUTE format('SELECT coalesce(sum(s.n), 0) FROM unnest($1) r, LATERAL (
-                    SELECT sum(%2$I) AS n FROM ONLY %1$s
-                     WHERE %3$I >= coalesce(lower(r), ''-infinity'') AND %3$I < coalesce(upper(r), ''infinity'')) s',
-                 relation, count_column, time_column)
+  EXECUTE (SELECT format('SELECT coalesce(sum(s.n), 0) FROM unnest($1) range, LATERAL (
+                            SELECT sum(t.%2$I) AS n FROM ONLY %1$s t
+                             WHERE t.%3$I >= coalesce(lower(range.range), ''-infinity'')
+                               AND t.%3$I < coalesce(upper(range.range), ''infinity'')) s',
+                         relation, max(name) FILTER (WHERE aggregate IS NOT NULL AND source_column IS NULL),
+                         max(name) FILTER (WHERE is_time))
+             FROM @extschema@._mongo_ts_rollup_columns(relation, true))
     INTO n USING ranges;
   RETURN n;
 EXCEPTION WHEN others THEN
@@ -217,7 +216,7 @@ CREATE VIEW mongo_ts_rollups AS
          s.until,
          CASE WHEN s.stale IS NOT NULL
               THEN (SELECT pg_catalog.count(*) FROM pg_catalog.unnest(s.stale)) END AS stale_ranges,
-         _mongo_ts_rollup_points(t.ftrelid, s.time_column, s.count_column, s.stale) AS stale_points,
+         _mongo_ts_rollup_points(t.ftrelid, s.stale) AS stale_points,
          s.refreshed, s.took, s.problem IS NULL AS is_usable, s.problem, s.error
     FROM pg_catalog.pg_foreign_table t
     JOIN pg_catalog.pg_foreign_server r ON r.oid = t.ftserver
@@ -794,12 +793,11 @@ COMMENT ON FUNCTION mongo_ts_create_rollup(regclass, interval, text, text[], tex
 
 /* Lock a roll-up for a refresh until the transaction ends, and return what it declares. */
 CREATE FUNCTION _mongo_ts_lock_rollup(relation regclass, OUT name text, OUT source regclass, OUT points regclass,
-                                      OUT by_application boolean, OUT latest timestamptz, OUT drops_points boolean,
-                                      OUT bucket_span interval, OUT fingerprint bigint)
+                                      OUT by_application boolean, OUT latest timestamptz, OUT bucket_span interval)
 AS 'MODULE_PATHNAME', 'mongo_ts_lock_rollup'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
-/* Mark the intervals of points before until whose documents were made since a time, and return how many ranges. */
+/* Mark intervals of a roll-up whose points are before until, but whose documents were made since a time. */
 CREATE FUNCTION _mongo_ts_mark_late(relation regclass, since timestamptz, until timestamptz)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'mongo_ts_mark_late'
@@ -1131,7 +1129,7 @@ BEGIN
   IF is_altered THEN
     -- Totals of points that may have been removed cannot be computed again.  They are kept if the
     -- user refreshes all, who can tell whether they are still right.
-    IF change = 'altered' AND d.drops_points AND (wanted IS NULL OR NOT lower_inf(wanted)) THEN
+    IF change = 'altered' AND s.first_kept IS NOT NULL AND (wanted IS NULL OR NOT lower_inf(wanted)) THEN
       RAISE object_not_in_prerequisite_state USING
         MESSAGE = format('roll-up "%s" or its points have been altered since it was refreshed', d.name),
         DETAIL = 'Its totals of points that are older than option "rollup_retention" cannot be computed again.',
@@ -1166,10 +1164,10 @@ BEGIN
     watermark := greatest(upper(todo), until);
     PERFORM @extschema@._mongo_ts_change_state(relation, json_build_object(
       '$inc', '{"generation": 1}'::json,
-      '$set', json_build_object(
-        'version', 1, 'fingerprint', json_build_object('$numberLong', d.fingerprint::text),
-        'totals', (@extschema@._mongo_ts_rollup_totals(
-                    relation, is_altered OR tstzmultirange(tstzrange(NULL, watermark)) <@ todo)).document -> 'totals'),
+      '$set', (SELECT json_build_object('version', 1, 'fingerprint', t.document -> 'fingerprint',
+                                        'totals', t.document -> 'totals')
+                 FROM @extschema@._mongo_ts_rollup_totals(
+                        relation, is_altered OR tstzmultirange(tstzrange(NULL, watermark)) <@ todo) t),
       '$max', json_build_object('until', @extschema@._mongo_ts_bound(watermark, NULL)),
       '$push', json_build_object('stale', json_build_object('$each',
         @extschema@._mongo_ts_stale_items(todo, n, true)

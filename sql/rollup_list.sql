@@ -37,7 +37,7 @@ SELECT * FROM list;
 -- Stale ranges, and the points that the roll-up has in them
 INSERT INTO points VALUES ('2024-03-28 01:01Z', 's0', 1), ('2024-03-28 02:01Z', 's0', 1), ('2024-03-30 23:01Z', 's0', 1);
 SELECT rollup, stale, of_points FROM list;
-SELECT until IS NOT NULL AS has_until, stale, open, problem, time_column, count_column FROM mongo_ts_rollup_state('points_1h');
+SELECT until IS NOT NULL AS has_until, stale, open, problem, first_kept FROM mongo_ts_rollup_state('points_1h');
 CALL refresh('points_1d');
 SELECT stale, open FROM mongo_ts_rollup_state('points_1h');
 SELECT stale, open FROM mongo_ts_rollup_state('by_application');

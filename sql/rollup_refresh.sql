@@ -41,6 +41,8 @@ CALL write(90, 'late', 2000);
 SELECT mongo_ts_refresh_rollup('points_1d') IS NOT NULL;
 SELECT mongo_ts_refresh_rollup('points_15m') IS NOT NULL;
 TABLE totals;
+-- The one does not make the others stale.
+SELECT rollup, stale_ranges FROM mongo_ts_rollups WHERE rollup::text ~ '^points_' ORDER BY rollup::text;
 -- A refresh of a range finds new documents outside of it, too.
 CALL write(80, 'later', 4000);
 SELECT mongo_ts_refresh_rollup('points', date_trunc('day', now()) - interval '42 hours', date_trunc('day', now()) - interval '38 hours') IS NOT NULL;
@@ -63,6 +65,15 @@ SELECT try($$SELECT mongo_ts_refresh_rollup('points', '2013-11-02', '2013-11-01'
 SELECT try($$SELECT mongo_ts_refresh_rollup('points', repair => '-1 day')$$);
 SELECT try($$SELECT mongo_ts_refresh_rollup('points', '2013-11-01', repair => '1 day')$$);
 
+-- If late documents cannot be marked, nothing else changes: the ranges of a
+-- later write begin with the time at which they are marked.
+CALL write(60, 'late', 1);
+SELECT mongo_ts_command('rollup_refresh', '{"collMod": "mongo_ts_rollups", "validator": {"stale.0": {"$exists": false}}}')->'ok';
+SELECT _mongo_ts_mark_late('points_1h', now() - interval '1 day', now());
+SELECT mongo_ts_command('rollup_refresh', '{"collMod": "mongo_ts_rollups", "validator": {}}')->'ok';
+INSERT INTO points VALUES (date_trunc('day', now()) - interval '70 hours', 'k1', 1);
+SELECT d #>> '{_id}', s #>> '{n,$oid}' > '1' FROM mongo_ts_find('rollup_refresh', 'mongo_ts_rollups', '{"stale.0": {"$exists": true}}') d, jsonb_array_elements(d -> 'stale') s ORDER BY 1;
+
 -- More columns
 ALTER FOREIGN TABLE points ADD w int OPTIONS (field 'w.{minute}');
 SELECT mongo_ts_create_rollup('points', '1 hour', columns => '{w}', aggregates => '{count, max}');
@@ -79,7 +90,18 @@ ALTER FOREIGN TABLE points OWNER TO rollup_refresh_owner;
 ALTER FOREIGN TABLE points_1h OWNER TO rollup_refresh_owner;
 SELECT try('SELECT mongo_ts_refresh_rollup(''points_1h'')');
 SELECT try('SELECT mongo_ts_create_rollup(''points'', ''1 day'', ''other'')');
+-- Roll-ups that other roles declare do not matter, nor do schemas that they name.
+CREATE SCHEMA rollup_refresh_hidden;
+CREATE FOREIGN TABLE of_hidden (ts timestamptz, n bigint OPTIONS (rollup 'count')) SERVER rollup_refresh
+  OPTIONS (rollup_of 'rollup_refresh_hidden.points', rollup_interval '1 day');
+GRANT USAGE ON SCHEMA rollup_refresh TO rollup_refresh_owner;
+SET ROLE rollup_refresh_owner;
+SELECT mongo_ts_refresh_rollup('points') IS NOT NULL;
+SET ROLE NONE;
+DROP FOREIGN TABLE of_hidden;
+DROP SCHEMA rollup_refresh_hidden;
 DROP VIEW totals;
 DROP FOREIGN TABLE points_1d, points_1h, points_15m, points;
+REVOKE USAGE ON SCHEMA rollup_refresh FROM rollup_refresh_owner;
 REVOKE USAGE ON FOREIGN SERVER rollup_refresh FROM rollup_refresh_owner;
 DROP ROLE rollup_refresh_owner;

@@ -51,6 +51,7 @@ struct MtsRollupMarks
 {
 	Oid relid; /* the table that is written */
 	Oid userid;
+	bool is_written; /* by this session, whose writes can be executed late */
 	int n;
 	MarkedRollup *items;
 };
@@ -99,6 +100,8 @@ mts_rollup_mark_begin(const MtsTable *table, Oid userid)
 	marks = palloc0(sizeof(MtsRollupMarks));
 	marks->relid = table->relid;
 	marks->userid = userid;
+	/* a refresh that fails leaves its own range */
+	marks->is_written = !OidIsValid(exempt);
 	marks->items = palloc0(list_length(rollups) * sizeof(MarkedRollup));
 	foreach (lc, rollups)
 	{
@@ -203,12 +206,11 @@ time_value(MtsTime t)
 }
 
 /*
- * mts_rollup_mark_id
- *		Return a unique value, for a stale range.  Its time is 1970 if nothing
- *		more is written in the range.
+ * Return a unique value for a stale range.  Its time is 1970 if nothing more
+ * is written in the range.
  */
-bson_value_t
-mts_rollup_mark_id(bool is_written)
+static bson_value_t
+unique_id(bool is_written)
 {
 	bson_value_t id = {.value_type = BSON_TYPE_OID};
 
@@ -216,18 +218,6 @@ mts_rollup_mark_id(bool is_written)
 	if (!is_written)
 		memset(id.value.v_oid.bytes, 0, sizeof(uint32));
 	return id;
-}
-
-/*
- * mts_rollup_mark_range
- *		Return a stale range, as the state has it.  n is unique.
- */
-bson_t *
-mts_rollup_mark_range(MtsRange range, const bson_value_t *n)
-{
-	bson_value_t from = time_value(range.from), to = time_value(range.to);
-
-	return mts_document_make("{from: %v, to: %v, n: %v}", &from, &to, n);
 }
 
 /* Extend a range, so that few such ranges have all points. */
@@ -252,7 +242,8 @@ widen(MtsRange range)
  * range that no refresh works on, or has computed, covers it.
  */
 static MtsOp
-make_op(const MtsRollup *rollup, MtsRange range, bool has_many)
+make_op(const MtsRollupMarks *marks, const MtsRollup *rollup, MtsRange range,
+		bool has_many)
 {
 	bson_value_t from = time_value(range.from), to = time_value(range.to);
 	bson_t *selector = mts_document_make(
@@ -260,8 +251,8 @@ make_op(const MtsRollup *rollup, MtsRange range, bool has_many)
 		"to: {$gte: %v}, refreshing: {$exists: false}, "
 		"computed: {$exists: false}}}}}",
 		mts_document_utf8(rollup->table->collection), &from, &to);
-	/* a refresh that fails leaves its own range */
-	bson_value_t n = mts_rollup_mark_id(!OidIsValid(exempt));
+	bson_value_t n = unique_id(marks->is_written);
+	bson_value_t pushed_from, pushed_to;
 
 	mts_template_fields(selector, has_many
 									  ? "{" MANY_RANGES ": {$exists: true}}"
@@ -272,11 +263,14 @@ make_op(const MtsRollup *rollup, MtsRange range, bool has_many)
 		mts_template_fields(selector, "{until: {$gt: %v}}", &from);
 	if (has_many)
 		range = widen(range);
+	pushed_from = time_value(range.from);
+	pushed_to = time_value(range.to);
 	return (MtsOp){.kind = MTS_OP_UPDATE,
 				   .selector = selector,
 				   .document =
-					   mts_document_make("{$push: {stale: %o}}",
-										 mts_rollup_mark_range(range, &n))};
+					   mts_document_make("{$push: {stale: {from: %v, to: %v, "
+										 "n: %v}}}",
+										 &pushed_from, &pushed_to, &n)};
 }
 
 /*
@@ -311,11 +305,34 @@ mts_rollup_mark_send(MtsRollupMarks *marks)
 				continue;
 			for (int k = 0; k < item->ranges.n; k++)
 			{
-				ops[nops++] = make_op(item->rollup, item->items[k], true);
-				ops[nops++] = make_op(item->rollup, item->items[k], false);
+				ops[nops++] =
+					make_op(marks, item->rollup, item->items[k], true);
+				ops[nops++] =
+					make_op(marks, item->rollup, item->items[k], false);
 			}
 			item->ranges.n = 0;
 		}
 		mts_bulk_execute(&bulk, ops, nops);
+	}
+}
+
+/*
+ * mts_rollup_mark_late
+ *		Mark ranges of a roll-up, and of those made of it, in which other
+ *		clients have written points, and write no more.
+ */
+void
+mts_rollup_mark_late(const MtsRollup *rollup, Oid userid,
+					 const MtsRanges *late)
+{
+	MtsRollupMarks *marks = mts_rollup_mark_begin(rollup->table, userid);
+
+	if (!marks)
+		return;
+	marks->is_written = false;
+	for (int i = 0; i < late->n; i++)
+	{
+		mts_rollup_mark_add(marks, late->items[i].from, late->items[i].to - 1);
+		mts_rollup_mark_send(marks);
 	}
 }

@@ -20,8 +20,8 @@ extern MtsRollupMarks *mts_rollup_mark_begin(const MtsTable *table,
 extern void mts_rollup_mark_add(MtsRollupMarks *marks, MtsTime first,
 								MtsTime last);
 extern void mts_rollup_mark_send(MtsRollupMarks *marks);
+extern void mts_rollup_mark_late(const MtsRollup *rollup, Oid userid,
+								 const MtsRanges *late);
 extern MtsBulk mts_rollup_mark_bulk(const MtsRollup *rollup, Oid userid);
-extern bson_value_t mts_rollup_mark_id(bool is_written);
-extern bson_t *mts_rollup_mark_range(MtsRange range, const bson_value_t *n);
 
 #endif /* MTS_ROLLUP_MARK_H */

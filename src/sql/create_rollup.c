@@ -126,15 +126,9 @@ check_intervals(const MtsRollup *rollup)
 	MtsTime now = GetCurrentTimestamp();
 	MtsRange range = {mts_rollup_floor(rollup, now - 366 * MTS_DAY),
 					  mts_rollup_floor(rollup, now)};
-	Relation source;
-	const MtsRollup *finer;
+	const MtsRollup *finer = mts_rollup_open_finer(rollup);
 
-	if (rollup->source == rollup->points)
-		return;
-	source = table_open(rollup->source, AccessShareLock);
-	finer = mts_rollup_open(source);
-	table_close(source, NoLock);
-	if (!mts_rollup_is_made_of(rollup, finer, range))
+	if (finer && !mts_rollup_is_made_of(rollup, finer, range))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid interval of a roll-up"),

@@ -62,6 +62,16 @@ enum
 	NCOLUMNS
 };
 
+static const MtsRollup *
+open_rollup(Oid relid)
+{
+	Relation relation = mts_table_open_relation(relid, AccessShareLock);
+	const MtsRollup *rollup = mts_rollup_open(relation);
+
+	table_close(relation, NoLock);
+	return rollup;
+}
+
 typedef struct Columns
 {
 	const MtsRollup *rollup;
@@ -191,21 +201,13 @@ add_columns(const Columns *columns)
 Datum
 mongo_ts_rollup_columns(PG_FUNCTION_ARGS)
 {
-	Relation relation =
-		mts_table_open_relation(PG_GETARG_OID(0), AccessShareLock);
-	Columns columns = {.rollup = mts_rollup_open(relation)};
+	Columns columns = {.rollup = open_rollup(PG_GETARG_OID(0))};
 
 	InitMaterializedSRF(fcinfo, 0);
 	columns.result = (ReturnSetInfo *) fcinfo->resultinfo;
-	if (!PG_GETARG_BOOL(1) && columns.rollup->source != columns.rollup->points)
-	{
-		Relation source = table_open(columns.rollup->source, AccessShareLock);
-
-		columns.finer = mts_rollup_open(source);
-		table_close(source, NoLock);
-	}
+	if (!PG_GETARG_BOOL(1))
+		columns.finer = mts_rollup_open_finer(columns.rollup);
 	add_columns(&columns);
-	table_close(relation, NoLock);
 	PG_RETURN_VOID();
 }
 

@@ -3,9 +3,12 @@
  *		SQL functions that mark intervals of roll-ups as stale:
  *		mongo_ts_mark_rollup and _mongo_ts_mark_late.
  *
- * They mark what a write of points would mark: the intervals of all roll-ups
- * of these points.  A coarser roll-up is computed from a finer one.  So to
- * mark one of them alone would compute it from rows that are wrong, too.
+ * mongo_ts_mark_rollup marks what a write of points would mark: the intervals
+ * of all roll-ups of these points.  A coarser roll-up is computed from a finer
+ * one.  If it were marked alone, it would be computed from wrong rows.
+ *
+ * mongo_ts_mark_late marks a roll-up and those that are made of it.  Others
+ * have been refreshed at other times, and find late documents by these.
  */
 #include "postgres.h"
 
@@ -183,7 +186,9 @@ read_late(MtsScan *scan, const MtsRollup *rollup, MtsTime until,
 	mts_ranges_join(late, MAX_LATE, MTS_TIME_MIN);
 }
 
-/* Find the intervals before a time of points in documents made since another.
+/*
+ * Find the intervals of points before a time, in documents that were made
+ * since another time.
  */
 static void
 find_late(const MtsRollup *rollup, const MtsTable *points, TupleDesc desc,
@@ -213,8 +218,9 @@ find_late(const MtsRollup *rollup, const MtsTable *points, TupleDesc desc,
  *		until timestamptz) returns bigint
  *
  * Mark the intervals of points that are before until, but whose documents were
- * made at or after since, by the time in their ObjectIds.  Returns the number
- * of ranges.  The _ids of a native time-series collection tell nothing.
+ * made at or after since, by the time in their ObjectIds, in a roll-up and in
+ * those that are made of it.  Returns the number of ranges.  The _ids of a
+ * native time-series collection tell nothing.
  */
 Datum
 mongo_ts_mark_late(PG_FUNCTION_ARGS)
@@ -225,9 +231,7 @@ mongo_ts_mark_late(PG_FUNCTION_ARGS)
 	MtsRanges late = {0, items};
 	const MtsRollup *rollup;
 	const MtsTable *table;
-	MtsRollupMarks *marks;
 	Relation points;
-	Oid before;
 
 	mts_rollup_check_owner(relation);
 	rollup = mts_rollup_open(relation);
@@ -236,15 +240,7 @@ mongo_ts_mark_late(PG_FUNCTION_ARGS)
 	if (!table->native)
 		find_late(rollup, table, RelationGetDescr(points),
 				  PG_GETARG_TIMESTAMPTZ(1), PG_GETARG_TIMESTAMPTZ(2), &late);
-	/* nothing more is written by those who made the documents */
-	before = mts_rollup_mark_exempt(RelationGetRelid(relation));
-	marks = late.n > 0 ? mts_rollup_mark_begin(table, GetUserId()) : NULL;
-	for (int i = 0; i < late.n && marks; i++)
-	{
-		mts_rollup_mark_add(marks, late.items[i].from, late.items[i].to - 1);
-		mts_rollup_mark_send(marks);
-	}
-	(void) mts_rollup_mark_exempt(before);
+	mts_rollup_mark_late(rollup, GetUserId(), &late);
 	table_close(points, NoLock);
 	table_close(relation, NoLock);
 	PG_RETURN_INT64(late.n);

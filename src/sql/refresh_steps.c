@@ -84,9 +84,7 @@ enum
 	POINTS,
 	BY_APPLICATION,
 	LIMIT,
-	DROPS_POINTS,
 	BUCKET_SPAN,
-	FINGERPRINT,
 	NCOLUMNS
 };
 
@@ -103,8 +101,7 @@ span_datum(MtsSpan span)
 /*
  * SQL: _mongo_ts_lock_rollup(relation regclass, OUT name text,
  *		OUT source regclass, OUT points regclass, OUT by_application boolean,
- *		OUT latest timestamptz, OUT drops_points boolean,
- *		OUT bucket_span interval, OUT fingerprint bigint)
+ *		OUT latest timestamptz, OUT bucket_span interval)
  *
  * Lock a roll-up against other refreshes until the transaction ends, and its
  * points, so that nobody alters them before it is computed.  Returns its name,
@@ -134,28 +131,11 @@ mongo_ts_lock_rollup(PG_FUNCTION_ARGS)
 	values[BY_APPLICATION] = BoolGetDatum(rollup->by_application);
 	values[LIMIT] =
 		TimestampTzGetDatum(mts_rollup_limit(rollup, GetCurrentTimestamp()));
-	values[DROPS_POINTS] = BoolGetDatum(rollup->drops_points);
 	values[BUCKET_SPAN] = span_datum(rollup->table->layout.span);
-	values[FINGERPRINT] = Int64GetDatum(mts_rollup_fingerprint(rollup));
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	PG_RETURN_DATUM(HeapTupleGetDatum(
 		heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
-}
-
-/* Return the finer roll-up that a roll-up is computed from; or NULL. */
-static const MtsRollup *
-open_finer(const MtsRollup *rollup)
-{
-	const MtsRollup *finer;
-	Relation source;
-
-	if (rollup->source == rollup->points)
-		return NULL;
-	source = table_open(rollup->source, AccessShareLock);
-	finer = mts_rollup_open(source);
-	table_close(source, NoLock);
-	return finer;
 }
 
 /*
@@ -164,8 +144,8 @@ open_finer(const MtsRollup *rollup)
  *
  * Find what has been declared since the rows of a roll-up were computed: none,
  * extended or altered; see MtsRollupChange.  The document has what the state
- * says after a refresh of its fields, as totals; the refresh computes all rows
- * again if is_anew.
+ * says after a refresh of the declarations, as fingerprint, and of its fields,
+ * as totals.  The refresh computes all rows again if is_anew.
  */
 Datum
 mongo_ts_rollup_totals(PG_FUNCTION_ARGS)
@@ -174,7 +154,8 @@ mongo_ts_rollup_totals(PG_FUNCTION_ARGS)
 										  [MTS_ROLLUP_EXTENDED] = "extended",
 										  [MTS_ROLLUP_ALTERED] = "altered"};
 	const MtsRollup *rollup = open_own(PG_GETARG_OID(0), AccessShareLock);
-	const MtsRollup *finer = open_finer(rollup);
+	const MtsRollup *finer = mts_rollup_open_finer(rollup);
+	bson_value_t fingerprint = {.value_type = BSON_TYPE_INT64};
 	MtsRollupState state, finer_state = {0};
 	Datum values[2];
 	bool nulls[2] = {false};
@@ -183,10 +164,11 @@ mongo_ts_rollup_totals(PG_FUNCTION_ARGS)
 	mts_rollup_read_state(rollup, GetUserId(), NULL, &state);
 	if (finer)
 		mts_rollup_read_state(finer, GetUserId(), NULL, &finer_state);
+	fingerprint.value.v_int64 = mts_rollup_fingerprint(rollup);
 	values[0] =
 		CStringGetTextDatum(changes[mts_rollup_field_change(rollup, &state)]);
 	values[1] = CStringGetTextDatum(mts_document_json(
-		mts_document_make("{totals: %a}",
+		mts_document_make("{fingerprint: %v, totals: %a}", &fingerprint,
 						  mts_rollup_field_make(rollup, &state,
 												PG_GETARG_BOOL(1), finer,
 												&finer_state))));
@@ -337,7 +319,7 @@ mongo_ts_begin_refresh(PG_FUNCTION_ARGS)
 static void
 check_intervals(const MtsRollup *rollup, MtsRange range)
 {
-	const MtsRollup *finer = open_finer(rollup);
+	const MtsRollup *finer = mts_rollup_open_finer(rollup);
 
 	if (finer && !mts_rollup_is_made_of(rollup, finer, range))
 		ereport(ERROR, (errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
@@ -389,21 +371,23 @@ mongo_ts_compute_rollup(PG_FUNCTION_ARGS)
 	bool is_own = ARR_NDIM(statements) > 0 &&
 				  mts_table_joins_xact(rollup->table) &&
 				  mts_xact_begin_own(bulk.connection);
+	bool is_last;
 	Oid before;
 
 	check_intervals(rollup, (MtsRange){PG_GETARG_TIMESTAMPTZ(2),
 									   PG_GETARG_TIMESTAMPTZ(3)});
 	/* the transaction begins here, so it reads what it will write */
 	bulk.joins_xact = bulk.is_atomic = is_own;
-	if (change(bulk, MTS_OP_UPDATE,
+	is_last =
+		change(bulk, MTS_OP_UPDATE,
 			   token_selector(rollup, json_argument(PG_GETARG_TEXT_PP(4))),
-			   mts_document_make("{$inc: {chunks: 1}}")) == 0)
-		PG_RETURN_BOOL(false);
+			   mts_document_make("{$inc: {chunks: 1}}")) > 0;
 	SPI_connect();
 	before = mts_rollup_mark_exempt(relid);
 	PG_TRY();
 	{
-		execute(statements, range);
+		if (is_last)
+			execute(statements, range);
 	}
 	PG_FINALLY();
 	{
@@ -413,5 +397,5 @@ mongo_ts_compute_rollup(PG_FUNCTION_ARGS)
 	if (is_own)
 		mts_xact_commit(bulk.connection);
 	SPI_finish();
-	PG_RETURN_BOOL(true);
+	PG_RETURN_BOOL(is_last);
 }

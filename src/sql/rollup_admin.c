@@ -55,10 +55,8 @@ enum
 	FAILURE,
 	POINTS,
 	SOURCE,
-	TIME_COLUMN,
-	COUNT_COLUMN,
-	GENERATION,
 	FIRST_KEPT,
+	GENERATION,
 	NCOLUMNS
 };
 
@@ -116,13 +114,6 @@ sentence(const char *reason)
 	return psprintf("%c%s.", toupper((unsigned char) reason[0]), reason + 1);
 }
 
-/* Return the name of a column, from 0, as text. */
-static Datum
-column_datum(const MtsRollup *rollup, int column)
-{
-	return CStringGetTextDatum(rollup->table->layout.columns[column].name);
-}
-
 /* The owner sees the state, and who may read the roll-up or its points. */
 static void
 check_reader(Oid relid, Oid points)
@@ -162,7 +153,9 @@ read_state(const MtsRollup *rollup, bool wait, MtsRollupState *state)
 /*
  * SQL: mongo_ts_rollup_state(relation regclass, wait boolean, OUT ..)
  *
- * Show what of a roll-up is complete, and why it is not usable.
+ * Show what of a roll-up is complete, and why it is not usable.  first_kept is
+ * the begin of the first interval whose points have not been removed because
+ * of their age; NULL if no option says that they are.
  */
 Datum
 mongo_ts_rollup_state(PG_FUNCTION_ARGS)
@@ -197,17 +190,10 @@ mongo_ts_rollup_state(PG_FUNCTION_ARGS)
 	values[FAILURE] = text_datum(state.error, &nulls[FAILURE]);
 	values[POINTS] = relation_datum(rollup->points, &nulls[POINTS]);
 	values[SOURCE] = relation_datum(rollup->source, &nulls[SOURCE]);
-	nulls[TIME_COLUMN] = problem != NULL;
-	if (!problem)
-		values[TIME_COLUMN] =
-			column_datum(rollup, rollup->table->layout.time_column);
-	nulls[COUNT_COLUMN] = problem || rollup->npoints == 0;
-	if (!nulls[COUNT_COLUMN])
-		values[COUNT_COLUMN] = column_datum(rollup, rollup->npoints - 1);
-	values[GENERATION] = Int64GetDatum(state.generation);
 	values[FIRST_KEPT] =
 		time_datum(problem ? MTS_TIME_MIN : mts_rollup_first_kept(rollup),
 				   &nulls[FIRST_KEPT]);
+	values[GENERATION] = Int64GetDatum(state.generation);
 	(void) get_call_result_type(fcinfo, NULL, &desc);
 	PG_RETURN_DATUM(HeapTupleGetDatum(
 		heap_form_tuple(BlessTupleDesc(desc), values, nulls)));

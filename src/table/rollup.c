@@ -46,9 +46,9 @@
 /* The names of totals, and of the aggregates that they are */
 const char *const mts_rollup_kinds[] = {"count", "sum", "min", "max"};
 
-/* mts_rollup_find_kind: find a total by its name; false if there is none. */
-bool
-mts_rollup_find_kind(const char *name, MtsRollupKind *kind)
+/* Find a total by its name; false if there is none. */
+static bool
+find_kind(const char *name, MtsRollupKind *kind)
 {
 	for (*kind = 0; *kind < MTS_ROLLUP_NKINDS; (*kind)++)
 		if (strcmp(name, mts_rollup_kinds[*kind]) == 0)
@@ -528,7 +528,7 @@ record_column(MtsRollup *rollup, const MtsTable *points, AttrNumber attnum)
 	AttrNumber *record;
 	MtsRollupKind kind;
 	/* otherwise it is a key or the time */
-	bool is_total = total && mts_rollup_find_kind(total, &kind);
+	bool is_total = total && find_kind(total, &kind);
 
 	if (is_total && (kind == MTS_ROLLUP_COUNT || kind == MTS_ROLLUP_SUM) &&
 		!mts_type_is_number(attribute->typid))
@@ -683,6 +683,25 @@ mts_rollup_open(Relation relation)
 	if (!rollup)
 		refuse(relation, problem);
 	return rollup;
+}
+
+/*
+ * mts_rollup_open_finer
+ *		Open the finer roll-up that a roll-up is computed from; NULL if it is
+ *		computed from points.
+ */
+const MtsRollup *
+mts_rollup_open_finer(const MtsRollup *rollup)
+{
+	const MtsRollup *finer;
+	Relation source;
+
+	if (rollup->source == rollup->points)
+		return NULL;
+	source = table_open(rollup->source, AccessShareLock);
+	finer = mts_rollup_open(source);
+	table_close(source, NoLock);
+	return finer;
 }
 
 /*
@@ -885,16 +904,14 @@ mts_rollup_read_time(const bson_iter_t *at, MtsTime *t)
 }
 
 /*
- * mts_rollup_parse_range
- *		Read a stale range of a state, extended to whole intervals; false if
- *		it is not one.
+ * Read a stale range of a state, extended to whole intervals; false if it is
+ * not one.
  *
  * Leaves out what a write has marked of intervals whose points may have been
  * removed; the roll-up keeps their totals.
  */
-bool
-mts_rollup_parse_range(const MtsRollup *rollup, const bson_t *item,
-					   MtsRange *range)
+static bool
+parse_range(const MtsRollup *rollup, const bson_t *item, MtsRange *range)
 {
 	bson_iter_t from, to;
 
@@ -910,12 +927,9 @@ mts_rollup_parse_range(const MtsRollup *rollup, const bson_t *item,
 	return true;
 }
 
-/*
- * mts_rollup_make_ranges
- *		Return an empty set of ranges with room for the items of an array.
- */
-MtsRanges
-mts_rollup_make_ranges(const bson_iter_t *array)
+/* Return an empty set of ranges with room for the items of an array. */
+static MtsRanges
+make_ranges(const bson_iter_t *array)
 {
 	return (MtsRanges){0, palloc((mts_document_length(array) + 1) *
 								 sizeof(MtsRange))};
@@ -930,12 +944,12 @@ read_stale(const MtsRollup *rollup, bson_iter_t *array, MtsRollupState *state)
 
 	if (!BSON_ITER_HOLDS_ARRAY(array) || !bson_iter_recurse(array, &item))
 		return false;
-	state->stale = mts_rollup_make_ranges(array);
-	state->open = mts_rollup_make_ranges(array);
+	state->stale = make_ranges(array);
+	state->open = make_ranges(array);
 	while (bson_iter_next(&item))
 	{
 		if (!mts_document_view(&item, &view) ||
-			!mts_rollup_parse_range(rollup, &view, &range))
+			!parse_range(rollup, &view, &range))
 			return false;
 		state->stale.items[state->stale.n++] = range;
 		if (!bson_has_field(&view, "computed"))
@@ -949,12 +963,11 @@ read_stale(const MtsRollup *rollup, bson_iter_t *array, MtsRollupState *state)
 const char mts_rollup_is_altered[] = "it or its points have been altered";
 
 /*
- * mts_rollup_read_until
- *		Read the watermark of a state, which may not be at the end of an
- *		interval: MTS_TIME_MIN without one.  False if it is not a time.
+ * Read the watermark of a state, which may not be at the end of an interval:
+ * MTS_TIME_MIN without one.  False if it is not a time.
  */
-bool
-mts_rollup_read_until(const bson_t *doc, MtsTime *until)
+static bool
+read_until(const bson_t *doc, MtsTime *until)
 {
 	bson_iter_t at;
 
@@ -1030,7 +1043,7 @@ mts_rollup_parse_state(const MtsRollup *rollup, const bson_t *doc,
 		return;
 	read_history(doc, state);
 	state->generation = mts_document_number(doc, "generation");
-	is_valid = mts_rollup_read_until(doc, &until);
+	is_valid = read_until(doc, &until);
 	if (is_valid && until == MTS_TIME_MIN)
 		return;
 	if (bson_iter_init_find(&at, doc, "totals"))
@@ -1051,13 +1064,9 @@ mts_rollup_parse_state(const MtsRollup *rollup, const bson_t *doc,
 /* The problem of a user who may not read the state */
 static const char is_hidden[] = "MongoDB's user may not read its state";
 
-/*
- * mts_rollup_message_of_reading
- *		Make the message of errors that occur while the state of a roll-up is
- *		read.
- */
-const char *
-mts_rollup_message_of_reading(const MtsRollup *rollup)
+/* Make the message of errors that occur while a state is read. */
+static const char *
+message_of_reading(const MtsRollup *rollup)
 {
 	return psprintf("could not read the state of roll-up \"%s\" in MongoDB "
 					"collection \"%s.%s\"",
@@ -1088,7 +1097,7 @@ mts_rollup_read_state(const MtsRollup *rollup, Oid userid,
 					.may_be_refused = true,
 					.snapshot = snapshot,
 					.relid = table->relid,
-					.message = mts_rollup_message_of_reading(rollup)};
+					.message = message_of_reading(rollup)};
 	MtsCursor *cursor;
 
 	if (rollup->by_application)

@@ -108,7 +108,6 @@ extern const char mts_rollup_is_altered[];
 
 extern const char *const mts_rollup_kinds[MTS_ROLLUP_NKINDS];
 
-extern bool mts_rollup_find_kind(const char *name, MtsRollupKind *kind);
 extern List *mts_rollup_list(Oid source, MtsRollupsOf use);
 extern const char *mts_rollup_owner_problem(Oid rollup, Oid source);
 extern MtsRollup *mts_rollup_describe(Relation relation, const char **problem);
@@ -118,6 +117,7 @@ extern bool mts_rollup_could_be_of(Oid relid, const MtsTable *points);
 extern const MtsRollup *mts_rollup_open_to_mark(Relation relation,
 												const MtsTable *points);
 extern MtsRollup *mts_rollup_open(Relation relation);
+extern const MtsRollup *mts_rollup_open_finer(const MtsRollup *rollup);
 extern void mts_rollup_check_owner(Relation relation);
 extern MtsTime mts_rollup_floor(const MtsRollup *rollup, MtsTime t);
 extern MtsTime mts_rollup_ceil(const MtsRollup *rollup, MtsTime t);
@@ -126,13 +126,8 @@ extern bool mts_rollup_is_made_of(const MtsRollup *rollup,
 extern MtsTime mts_rollup_horizon(const MtsTable *points, TimestampTz now);
 extern MtsTime mts_rollup_first_kept(const MtsRollup *rollup);
 extern MtsTime mts_rollup_limit(const MtsRollup *rollup, TimestampTz now);
-extern MtsRanges mts_rollup_make_ranges(const bson_iter_t *array);
-extern bool mts_rollup_parse_range(const MtsRollup *rollup, const bson_t *item,
-								   MtsRange *range);
 extern int64 mts_rollup_fingerprint(const MtsRollup *rollup);
-extern const char *mts_rollup_message_of_reading(const MtsRollup *rollup);
 extern bool mts_rollup_read_time(const bson_iter_t *at, MtsTime *t);
-extern bool mts_rollup_read_until(const bson_t *doc, MtsTime *until);
 extern void mts_rollup_parse_state(const MtsRollup *rollup, const bson_t *doc,
 								   MtsRollupState *state);
 extern void mts_rollup_read_state(const MtsRollup *rollup, Oid userid,
