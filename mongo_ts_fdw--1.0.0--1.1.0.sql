@@ -132,9 +132,9 @@ AS $$
 DECLARE
   n numeric;
 BEGIN
-  EXECUTE format('SELECT coalesce(sum(s.n), 0) FROM unnest($1) r, LATERAL (
-                    SELECT sum(%2$I) AS n FROM ONLY %1$s
-                     WHERE %3$I >= coalesce(lower(r), ''-infinity'') AND %3$I < coalesce(upper(r), ''infinity'')) s',
+  EXECUTE format('SELECT coalesce(sum(s.n), 0) FROM unnest($1) range, LATERAL (
+                    SELECT sum(t.%2$I) AS n FROM ONLY %1$s t
+                     WHERE t.%3$I >= coalesce(lower(range.range), ''-infinity'') AND t.%3$I < coalesce(upper(range.range), ''infinity'')) s',
                  relation, count_column, time_column)
     INTO n USING ranges;
   RETURN n;
@@ -216,7 +216,7 @@ BEGIN ATOMIC
                   (SELECT min(%3$s), max(%3$s) FROM %4$s WHERE %3$s >= $1 AND %3$s < $2) p (first, last)
          $q$, own_time, relation, points_time, points),
          format($q$
-           SELECT %1$s AS start, (SELECT to_jsonb(k) FROM (SELECT %2$s) k) AS series, v.*
+           SELECT %1$s AS start, (SELECT to_jsonb(k.*) FROM (SELECT %2$s) k) AS series, v.*
              FROM (SELECT %3$s, count(*) FILTER (WHERE NOT of_points) AS nrows, count(*) FILTER (WHERE of_points) AS npoints %4$s
                      FROM (SELECT true, * FROM (%5$s) p
                            UNION ALL SELECT false, %6$s FROM %7$s WHERE %8$s >= $1 AND %8$s < $2 %9$s) u (of_points, %10$s)
@@ -1051,7 +1051,7 @@ BEGIN
 
   -- documents that were made since the last refresh, with room for clocks, and have old points
   s := @extschema@.mongo_ts_rollup_state(relation);
-  IF wanted IS NULL AND d.source = d.points AND s.until IS NOT NULL AND s.refreshed IS NOT NULL THEN
+  IF d.source = d.points AND s.until IS NOT NULL AND s.refreshed IS NOT NULL THEN
     PERFORM @extschema@.mongo_ts_mark_late(relation, s.refreshed - s.took - interval '1 minute', s.until);
   END IF;
   s := @extschema@.mongo_ts_rollup_state(relation);

@@ -35,9 +35,11 @@ BEGIN
 END $$;
 
 -- Set up to when a roll-up is complete, except for ranges.  A refresh before
--- all points makes its state.
+-- all points makes its state.  It takes no document for a late one.
 CREATE PROCEDURE state(rollup text, until timestamptz, stale text DEFAULT '[]') LANGUAGE plpgsql AS $$
 BEGIN
+  PERFORM mongo_ts_command('rollup', '{"update": "mongo_ts_rollups", "updates": [
+    {"q": {"refreshed": {"$exists": true}}, "u": {"$set": {"refreshed": {"$date": "2100-01-01T00:00:00Z"}}}, "multi": true}]}');
   PERFORM mongo_ts_refresh_rollup(rollup::regclass, end_time => '2000-01-01Z');
   PERFORM mongo_ts_command('rollup', json_build_object('update', 'mongo_ts_rollups', 'updates', json_build_array(
     json_build_object('q', json_build_object('_id', rollup), 'u', json_build_object('$set', json_build_object('until',
@@ -317,7 +319,7 @@ SELECT roll_up_rows('SELECT count(*) FROM doubtful');
 -- fingerprint, computes all of its rows again, and removes others.
 CREATE FOREIGN TABLE redone (ts timestamptz OPTIONS (field 'hour'), k text COLLATE "C", a int OPTIONS (field 'v.{minute}.a'), b int OPTIONS (field 'v.{minute}.b')) SERVER rollup;
 INSERT INTO redone SELECT timestamptz '2024-03-28Z' + i * interval '7 minutes', 'k' || i % 3, i, 10 * i FROM generate_series(0, 1500) i;
-SELECT mongo_ts_create_rollup('redone', '1 hour');
+SELECT mongo_ts_create_rollup('redone', '1 hour', lag => '0');
 SELECT mongo_ts_create_rollup('redone_1h', '1 day', lag => '0');
 SELECT mongo_ts_refresh_rollup('redone_1d') > '2024-04-05';
 UPDATE pg_class SET reltuples = 1e7, relpages = 1e5 WHERE oid = 'redone'::regclass;

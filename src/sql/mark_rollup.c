@@ -3,9 +3,9 @@
  *		SQL functions that mark intervals of roll-ups as stale:
  *		mongo_ts_mark_rollup and mongo_ts_mark_late.
  *
- * They mark what a write of points would mark: the intervals of all roll-ups
- * of these points.  A coarser roll-up is computed from a finer one.  So to mark
- * one of them alone would compute it from rows that are wrong, too.
+ * The first one marks what a write of points would mark: the intervals of all
+ * roll-ups of these points.  A coarser roll-up is computed from a finer one.
+ * So to mark one of them alone would compute it from rows that are wrong, too.
  */
 #include "postgres.h"
 
@@ -176,6 +176,32 @@ find_late(const MtsRollup *rollup, const MtsTable *points, TupleDesc desc,
 	FreeExprContext(econtext, true);
 }
 
+/* Mark intervals of a roll-up, and of those that are computed from it. */
+static void
+mark_late(const MtsRollup *rollup, const MtsRanges *late)
+{
+	/* nothing more is written by those who made the documents */
+	Oid before = mts_rollup_mark_exempt(rollup->points);
+
+	PG_TRY();
+	{
+		MtsRollupMarks *marks =
+			mts_rollup_mark_begin(rollup->table, GetUserId());
+
+		for (int i = 0; i < late->n && marks; i++)
+		{
+			mts_rollup_mark_add(marks, late->items[i].from,
+								late->items[i].to - 1);
+			mts_rollup_mark_send(marks);
+		}
+	}
+	PG_FINALLY();
+	{
+		(void) mts_rollup_mark_exempt(before);
+	}
+	PG_END_TRY();
+}
+
 /*
  * SQL: mongo_ts_mark_late(relation regclass, since timestamptz,
  *		until timestamptz) returns bigint
@@ -183,6 +209,10 @@ find_late(const MtsRollup *rollup, const MtsTable *points, TupleDesc desc,
  * Mark the intervals of points that are before until, but whose documents were
  * made at or after since, by the time in their ObjectIds.  Returns the number
  * of ranges.  The _ids of a native time-series collection tell nothing.
+ *
+ * They are marked of this roll-up and of those that are computed from it.  All
+ * others look for them by themselves, perhaps before this one: marked again,
+ * they would stay stale until another refresh.
  */
 Datum
 mongo_ts_mark_late(PG_FUNCTION_ARGS)
@@ -193,9 +223,7 @@ mongo_ts_mark_late(PG_FUNCTION_ARGS)
 	MtsRanges late = {0, items};
 	const MtsRollup *rollup;
 	const MtsTable *table;
-	MtsRollupMarks *marks;
 	Relation points;
-	Oid before;
 
 	mts_rollup_check_owner(relation);
 	rollup = mts_rollup_open(relation);
@@ -204,15 +232,8 @@ mongo_ts_mark_late(PG_FUNCTION_ARGS)
 	if (!table->native)
 		find_late(rollup, table, RelationGetDescr(points),
 				  PG_GETARG_TIMESTAMPTZ(1), PG_GETARG_TIMESTAMPTZ(2), &late);
-	/* nothing more is written by those who made the documents */
-	before = mts_rollup_mark_exempt(RelationGetRelid(relation));
-	marks = late.n > 0 ? mts_rollup_mark_begin(table, GetUserId()) : NULL;
-	for (int i = 0; i < late.n && marks; i++)
-	{
-		mts_rollup_mark_add(marks, late.items[i].from, late.items[i].to - 1);
-		mts_rollup_mark_send(marks);
-	}
-	(void) mts_rollup_mark_exempt(before);
+	if (late.n > 0)
+		mark_late(rollup, &late);
 	table_close(points, NoLock);
 	table_close(relation, NoLock);
 	PG_RETURN_INT64(late.n);
