@@ -100,8 +100,10 @@ SELECT * FROM stale();
 SELECT count(*) FROM mongo_ts_check_rollup('points_1h', '-infinity');
 SELECT count(*), sum(n) FROM points WHERE sensor = 'late';
 SELECT mongo_ts_refresh_rollup('points_1d') IS NOT NULL, mongo_ts_refresh_rollup('points_1mo') IS NOT NULL;
+-- Nothing is stale, and the next refresh takes no document for a late one: all are older than the last.
 CREATE PROCEDURE settle() LANGUAGE sql AS $$
-  SELECT mongo_ts_command('rollup_check', '{"update": "mongo_ts_rollups", "updates": [{"q": {"stale.0": {"$exists": true}}, "u": {"$set": {"stale": []}}, "multi": true}]}')
+  SELECT mongo_ts_command('rollup_check', '{"update": "mongo_ts_rollups", "updates": [
+    {"q": {"until": {"$exists": true}}, "u": {"$set": {"stale": [], "refreshed": {"$date": "2100-01-01T00:00:00Z"}}}, "multi": true}]}')
 $$;
 CALL settle();
 SELECT r, c.* FROM unnest('{points_1h,points_1d,points_1mo}'::regclass[]) r, mongo_ts_check_rollup(r, '-infinity') c;
@@ -255,3 +257,12 @@ INSERT INTO kept SELECT date_trunc('day', ts), sum(v) FROM havana WHERE ts >= '2
 SELECT * FROM mongo_ts_check_rollup('kept', '2013-03-10');
 SELECT * FROM mongo_ts_check('kept') WHERE problem ~ 'roll-up';
 SELECT try($$SELECT * FROM mongo_ts_check_rollup('kept', '2013-03-09', mark => true)$$);
+
+-- Columns with the names of what the queries use
+CREATE FOREIGN TABLE names (ts timestamptz OPTIONS (field 'hour'), k text, range text, t int OPTIONS (field 'v.{minute}')) SERVER rollup_check;
+INSERT INTO names SELECT timestamptz '2024-05-01Z' + i * interval '7 minutes', 'a', 'b', i FROM generate_series(0, 99) i;
+SELECT mongo_ts_create_rollup('names', '1 hour', lag => '0');
+SELECT mongo_ts_refresh_rollup('names_1h') IS NOT NULL;
+SELECT mongo_ts_command('rollup_check', '{"update": "names_1h", "updates": [{"q": {}, "u": {"$inc": {"hours.3.t.sum": 1}}}]}')->'nModified';
+SELECT * FROM mongo_ts_check_rollup('names_1h', '-infinity', mark => true);
+SELECT stale_ranges, stale_points FROM mongo_ts_rollups WHERE rollup = 'names_1h'::regclass;

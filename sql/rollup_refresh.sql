@@ -10,69 +10,98 @@
 
 CREATE FOREIGN TABLE points (ts timestamptz OPTIONS (field 'hour'), k text, v int OPTIONS (field 'v.{minute}')) SERVER rollup_refresh;
 SELECT mongo_ts_create_index('points');
-INSERT INTO points SELECT date_trunc('day', now()) - i * interval '1 hour', 'k' || s, i FROM generate_series(1, 99) i, generate_series(1, 2) s;
+-- The points are those of the days before today.
+DO $$ BEGIN EXECUTE format('CREATE FUNCTION today() RETURNS timestamptz IMMUTABLE RETURN timestamptz %L', date_trunc('day', now())); END $$;
+INSERT INTO points SELECT today() - i * interval '1 hour', 'k' || s, i FROM generate_series(1, 99) i, generate_series(1, 2) s;
 SELECT mongo_ts_create_rollup('points', '1 hour', lag => '0');
 SELECT mongo_ts_create_rollup('points_1h', '1 day', lag => '0');
 SELECT mongo_ts_create_rollup('points', '15 minutes', lag => '0');
--- As if the last refresh were some time ago: no document is new to it.
+-- As if the last refresh were some time ago: no document is new to the next one.
 CREATE PROCEDURE pass_time() LANGUAGE sql AS $$
   SELECT mongo_ts_command('rollup_refresh', '{"update": "mongo_ts_rollups", "updates": [
     {"q": {"refreshed": {"$exists": true}}, "u": {"$set": {"refreshed": {"$date": "2100-01-01T00:00:00Z"}}}, "multi": true}]}')
 $$;
+CREATE PROCEDURE refresh(points regclass, repair interval DEFAULT NULL) LANGUAGE plpgsql AS $$
+BEGIN
+  CALL pass_time();
+  PERFORM mongo_ts_refresh_rollup(points, repair => refresh.repair);
+END $$;
+-- The roll-ups that a refresh will compute again
+CREATE VIEW stale AS SELECT rollup, stale_ranges FROM mongo_ts_rollups WHERE points = 'points'::regclass AND stale_ranges > 0 ORDER BY rollup::text;
+-- What is added to a value keeps roll-ups from answering.
 CREATE VIEW totals AS
-  SELECT 'points', count(*) AS n, sum(v) FROM points WHERE ts < date_trunc('day', now()) UNION ALL
-  SELECT 'points_1h', sum(points), sum(v_sum) FROM points_1h WHERE ts < date_trunc('day', now()) UNION ALL
-  SELECT 'points_15m', sum(points), sum(v_sum) FROM points_15m WHERE ts < date_trunc('day', now()) UNION ALL
-  SELECT 'points_1d', sum(points), sum(v_sum) FROM points_1d WHERE ts < date_trunc('day', now());
+  SELECT 'points', count(v + 0) AS n, sum(v + 0) FROM points UNION ALL
+  SELECT 'points_1h', sum(points), sum(v_sum) FROM points_1h UNION ALL
+  SELECT 'points_15m', sum(points), sum(v_sum) FROM points_15m UNION ALL
+  SELECT 'points_1d', sum(points), sum(v_sum) FROM points_1d;
 
 -- All roll-ups of a table of points
-SELECT mongo_ts_refresh_rollup('points') = date_trunc('day', now());
-SELECT rollup, until IS NOT NULL, is_usable, stale_ranges FROM mongo_ts_rollups ORDER BY rollup::text;
+SELECT mongo_ts_refresh_rollup('points') = today();
+SELECT rollup, until IS NOT NULL, is_usable, stale_ranges FROM mongo_ts_rollups WHERE points = 'points'::regclass ORDER BY rollup::text;
 CREATE FOREIGN TABLE alone (ts timestamptz, v int) SERVER rollup_refresh;
 SELECT try('SELECT mongo_ts_refresh_rollup(''alone'')');
 
 -- An application writes new documents, and is late.
-CREATE PROCEDURE write(hours int, k text, v int) LANGUAGE sql AS $$
-  CALL put('points', json_build_array(json_build_object('hour', json_build_object('$date', json_build_object('$numberLong',
-    (extract(epoch FROM date_trunc('day', now()) - hours * interval '1 hour') * 1000)::bigint::text)), 'k', k, 'v', json_build_object('7', v))))
+CREATE PROCEDURE write(id json, hours int, k text, v int) LANGUAGE sql AS $$
+  CALL put('points', json_build_array(json_build_object('_id', id, 'hour', json_build_object('$date', json_build_object('$numberLong',
+    (extract(epoch FROM today() - hours * interval '1 hour') * 1000)::bigint::text)), 'k', k, 'v', json_build_object('7', v))))
 $$;
-CALL write(40, 'late', 1000);
-CALL write(90, 'late', 2000);
+-- The last refresh ended at noon, and began at eleven.  The documents were made half a minute before,
+-- by a clock that is slow.  Another one is too old.
+CREATE PROCEDURE noon() LANGUAGE sql AS $$
+  SELECT mongo_ts_command('rollup_refresh', '{"update": "mongo_ts_rollups", "updates": [
+    {"q": {"refreshed": {"$exists": true}}, "u": {"$set": {"refreshed": {"$date": "2050-01-01T12:00:00Z"}, "took": 3600000}}, "multi": true}]}')
+$$;
+SELECT format('{"$oid": "%s0000000000000000"}', to_hex(extract(epoch FROM timestamptz '2050-01-01 10:59:30Z')::bigint)) AS late,
+  format('{"$oid": "%s0000000000000000"}', to_hex(extract(epoch FROM timestamptz '2050-01-01 10:58:00Z')::bigint)) AS early \gset
+CALL write(:'late', 50, 'late', 1000);
+CALL write(replace(:'late', '0000000000000000', '0000000000000001')::json, 90, 'late', 2000);
+CALL write(:'early', 70, 'early', 100);
+-- A refresh marks what it computes, and what is computed from that.  Other roll-ups find the documents by themselves.
+CALL noon();
+SELECT mongo_ts_refresh_rollup('points_1h', today() - interval '1 day') IS NOT NULL;
+TABLE stale;
+CALL noon();
 SELECT mongo_ts_refresh_rollup('points_1d') IS NOT NULL;
+TABLE stale;
+CALL noon();
 SELECT mongo_ts_refresh_rollup('points_15m') IS NOT NULL;
-TABLE totals;
--- The one does not make the others stale.
-SELECT rollup, stale_ranges FROM mongo_ts_rollups WHERE rollup::text ~ '^points_' ORDER BY rollup::text;
--- A refresh of a range finds new documents outside of it, too.
-CALL write(80, 'later', 4000);
-SELECT mongo_ts_refresh_rollup('points', date_trunc('day', now()) - interval '42 hours', date_trunc('day', now()) - interval '38 hours') IS NOT NULL;
-CALL pass_time();
-SELECT mongo_ts_refresh_rollup('points') IS NOT NULL;
+TABLE stale;
 TABLE totals;
 -- It changes an old one.  No refresh notices this, unless it repairs the days.
 SELECT mongo_ts_command('rollup_refresh', '{"update": "points", "updates": [{"q": {"v.7": 1000}, "u": {"$set": {"v.7": 3000}}}]}')->'nModified';
-CALL pass_time();
-SELECT mongo_ts_refresh_rollup('points') IS NOT NULL;
+CALL refresh('points');
 TABLE totals;
-CALL pass_time();
-SELECT mongo_ts_refresh_rollup('points', repair => '1 day') IS NOT NULL;
+CALL refresh('points', repair => '1 day');
 TABLE totals;
-CALL pass_time();
-SELECT mongo_ts_refresh_rollup('points', repair => '3 days') IS NOT NULL;
+CALL refresh('points', repair => '4 days');
 TABLE totals;
+-- An _id that is no ObjectId does not tell when the document was made.
+CALL write('"own"', 10, 'own', 10);
+CALL refresh('points');
+TABLE totals;
+SELECT mongo_ts_mark_rollup('points', today() - interval '10 hours', today() - interval '9 hours');
+CALL refresh('points');
+TABLE totals;
+
+-- A refresh that cannot mark late documents fails.  What its session writes then is marked as written,
+-- as that of any other one.
+CALL noon();
+CALL write(replace(:'late', '0000000000000000', '0000000000000002')::json, 30, 'later', 1);
+SELECT mongo_ts_command('rollup_refresh', '{"aggregate": "mongo_ts_rollups", "pipeline": [{"$out": "states"}], "cursor": {}}')->'ok';
+SELECT mongo_ts_command('rollup_refresh', '{"drop": "mongo_ts_rollups"}')->'ok';
+SELECT mongo_ts_command('rollup_refresh', '{"create": "mongo_ts_rollups", "viewOn": "states", "pipeline": []}')->'ok';
+SELECT split_part(try('SELECT mongo_ts_refresh_rollup(''points_1h'')'), E'\n', 1);
+SELECT mongo_ts_command('rollup_refresh', '{"drop": "mongo_ts_rollups"}')->'ok';
+SELECT mongo_ts_command('rollup_refresh', '{"aggregate": "states", "pipeline": [{"$out": "mongo_ts_rollups"}], "cursor": {}}')->'ok';
+INSERT INTO points VALUES (today() - interval '20 hours', 'k1', 5);
+SELECT s #>> '{n,$oid}' ~ '^00000000' AS is_not_written
+  FROM mongo_ts_find('rollup_refresh', 'mongo_ts_rollups', '{"_id": "points_1h"}') d, jsonb_array_elements(d->'stale') s
+ WHERE (s #>> '{from,$date}')::timestamptz = today() - interval '20 hours';
 
 SELECT try($$SELECT mongo_ts_refresh_rollup('points', '2013-11-02', '2013-11-01')$$);
 SELECT try($$SELECT mongo_ts_refresh_rollup('points', repair => '-1 day')$$);
 SELECT try($$SELECT mongo_ts_refresh_rollup('points', '2013-11-01', repair => '1 day')$$);
-
--- If late documents cannot be marked, nothing else changes: the ranges of a
--- later write begin with the time at which they are marked.
-CALL write(60, 'late', 1);
-SELECT mongo_ts_command('rollup_refresh', '{"collMod": "mongo_ts_rollups", "validator": {"stale.0": {"$exists": false}}}')->'ok';
-SELECT _mongo_ts_mark_late('points_1h', now() - interval '1 day', now());
-SELECT mongo_ts_command('rollup_refresh', '{"collMod": "mongo_ts_rollups", "validator": {}}')->'ok';
-INSERT INTO points VALUES (date_trunc('day', now()) - interval '70 hours', 'k1', 1);
-SELECT d #>> '{_id}', s #>> '{n,$oid}' > '1' FROM mongo_ts_find('rollup_refresh', 'mongo_ts_rollups', '{"stale.0": {"$exists": true}}') d, jsonb_array_elements(d -> 'stale') s ORDER BY 1;
 
 -- More columns
 ALTER FOREIGN TABLE points ADD w int OPTIONS (field 'w.{minute}');
@@ -100,8 +129,10 @@ SELECT mongo_ts_refresh_rollup('points') IS NOT NULL;
 SET ROLE NONE;
 DROP FOREIGN TABLE of_hidden;
 DROP SCHEMA rollup_refresh_hidden;
-DROP VIEW totals;
+DROP VIEW totals, stale;
 DROP FOREIGN TABLE points_1d, points_1h, points_15m, points;
 REVOKE USAGE ON SCHEMA rollup_refresh FROM rollup_refresh_owner;
 REVOKE USAGE ON FOREIGN SERVER rollup_refresh FROM rollup_refresh_owner;
 DROP ROLE rollup_refresh_owner;
+DROP FOREIGN TABLE alone;
+SELECT mongo_ts_command('rollup_refresh', '{"dropDatabase": 1}')->'ok' AS dropped;

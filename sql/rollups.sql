@@ -97,6 +97,7 @@ CALL pass_time();
 SELECT mongo_ts_refresh_rollup('memory_1d', '-infinity') IS NOT NULL AS refreshed;
 CALL pass_time();
 SELECT mongo_ts_refresh_rollup('memory_1d', '2013-10-31 12:34:56.789Z', '2013-11-01 01:00Z') IS NOT NULL AS refreshed;
+CALL pass_time();
 SET TimeZone = 'Asia/Kathmandu';
 CALL pass_time();
 SELECT mongo_ts_refresh_rollup('memory_1d', '2013-10-31 12:34:56.789Z') IS NOT NULL AS refreshed;

@@ -420,6 +420,25 @@ foreach my $kind (grep { $_ eq 'set' } @kinds)
 	session_end($_) foreach $writer, $refresh;
 }
 
+# ---- Tables of another role --------------------------------------------------
+
+# A role that may use the server names a table that it locks as a roll-up of any other one
+{
+	my $session = session_start($nodes[0]);
+	my $err = q();
+
+	$nodes[0]->safe_psql('postgres', 'CREATE ROLE mallory; CREATE SCHEMA mallory AUTHORIZATION mallory; GRANT USAGE ON FOREIGN SERVER standalone TO mallory');
+	session_query($session, "SET ROLE mallory; CREATE FOREIGN TABLE mallory.hours (ts timestamptz, n bigint OPTIONS (rollup 'count'))
+		SERVER standalone OPTIONS (rollup_of 'no.such', rollup_interval '1 hour')");
+	session_query($session, 'BEGIN; ALTER FOREIGN TABLE mallory.hours ADD COLUMN x int');
+	$nodes[0]->psql('postgres', q{SET statement_timeout = '30s'; INSERT INTO standalone.points VALUES ('2024-02-26 01:01Z', 'k1', 1)},
+		stderr => \$err);
+	is($err, q(), 'a role that may use the server does not block writes of others');
+	session_query($session, 'ROLLBACK');
+	session_end($session);
+	$nodes[0]->safe_psql('postgres', 'DROP OWNED BY mallory; DROP ROLE mallory');
+}
+
 # ---- The view of roll-ups, and dropping ------------------------------------
 
 # A transaction has written to the server: it can have locks in the way of a drop
