@@ -84,21 +84,6 @@ SELECT mongo_ts_mark_rollup('points', today() - interval '10 hours', today() - i
 CALL refresh('points');
 TABLE totals;
 
--- A refresh that cannot mark late documents fails.  What its session writes then is marked as written,
--- as that of any other one.
-CALL noon();
-CALL write(replace(:'late', '0000000000000000', '0000000000000002')::json, 30, 'later', 1);
-SELECT mongo_ts_command('rollup_refresh', '{"aggregate": "mongo_ts_rollups", "pipeline": [{"$out": "states"}], "cursor": {}}')->'ok';
-SELECT mongo_ts_command('rollup_refresh', '{"drop": "mongo_ts_rollups"}')->'ok';
-SELECT mongo_ts_command('rollup_refresh', '{"create": "mongo_ts_rollups", "viewOn": "states", "pipeline": []}')->'ok';
-SELECT split_part(try('SELECT mongo_ts_refresh_rollup(''points_1h'')'), E'\n', 1);
-SELECT mongo_ts_command('rollup_refresh', '{"drop": "mongo_ts_rollups"}')->'ok';
-SELECT mongo_ts_command('rollup_refresh', '{"aggregate": "states", "pipeline": [{"$out": "mongo_ts_rollups"}], "cursor": {}}')->'ok';
-INSERT INTO points VALUES (today() - interval '20 hours', 'k1', 5);
-SELECT s #>> '{n,$oid}' ~ '^00000000' AS is_not_written
-  FROM mongo_ts_find('rollup_refresh', 'mongo_ts_rollups', '{"_id": "points_1h"}') d, jsonb_array_elements(d->'stale') s
- WHERE (s #>> '{from,$date}')::timestamptz = today() - interval '20 hours';
-
 SELECT try($$SELECT mongo_ts_refresh_rollup('points', '2013-11-02', '2013-11-01')$$);
 SELECT try($$SELECT mongo_ts_refresh_rollup('points', repair => '-1 day')$$);
 SELECT try($$SELECT mongo_ts_refresh_rollup('points', '2013-11-01', repair => '1 day')$$);
@@ -135,4 +120,4 @@ REVOKE USAGE ON SCHEMA rollup_refresh FROM rollup_refresh_owner;
 REVOKE USAGE ON FOREIGN SERVER rollup_refresh FROM rollup_refresh_owner;
 DROP ROLE rollup_refresh_owner;
 DROP FOREIGN TABLE alone;
-SELECT mongo_ts_command('rollup_refresh', '{"dropDatabase": 1}')->'ok' AS dropped;
+SELECT mongo_ts_command('rollup_refresh', '{"dropDatabase": 1}')->'ok' IS NOT NULL AS dropped;
