@@ -582,7 +582,7 @@ END;
  *
  *   {ts: .., sensor: .., hours: {"0": {points: 60, temp: {count: 60, sum: .., min: .., max: ..}}, ..}}
  *
- * If the roll-up exists, the columns that it lacks are added.
+ * If the roll-up exists, the columns that it lacks are added, and its option rollup_refresh is set.
  */
 CREATE FUNCTION mongo_ts_create_rollup(relation regclass, span interval, name text DEFAULT NULL,
                                        aggregates text[] DEFAULT '{count, sum, min, max}',
@@ -662,6 +662,12 @@ BEGIN
     LOOP
       EXECUTE format('ALTER FOREIGN TABLE %s ADD COLUMN %s', result, lacking);
     END LOOP;
+    IF refresh IS NOT NULL THEN
+      EXECUTE format('ALTER FOREIGN TABLE %s OPTIONS (%s rollup_refresh %L)', result,
+                     CASE WHEN EXISTS (SELECT FROM pg_foreign_table, pg_options_to_table(ftoptions)
+                                        WHERE ftrelid = result AND option_name = 'rollup_refresh')
+                          THEN 'SET' ELSE 'ADD' END, @extschema@._mongo_ts_interval(refresh));
+    END IF;
     RETURN result;
   ELSIF result IS NOT NULL THEN
     RAISE duplicate_table USING MESSAGE = format('relation "%s" already exists', name),

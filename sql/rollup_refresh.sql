@@ -93,6 +93,10 @@ ALTER FOREIGN TABLE points ADD w int OPTIONS (field 'w.{minute}');
 SELECT mongo_ts_create_rollup('points', '1 hour', columns => '{w}', aggregates => '{count, max}');
 SELECT mongo_ts_create_rollup('points_1h', '1 day');
 SELECT attrelid::regclass, attname, attfdwoptions FROM pg_attribute WHERE attrelid IN ('points_1h'::regclass, 'points_1d'::regclass) AND attname ~ '^w' ORDER BY 1, 2;
+-- Again with another time between refreshes
+SELECT mongo_ts_create_rollup('points_1h', '1 day', refresh => '5 minutes');
+SELECT mongo_ts_create_rollup('points_1h', '1 day', refresh => '1 hour');
+SELECT o FROM pg_foreign_table, unnest(ftoptions) o WHERE ftrelid = 'points_1d'::regclass AND o ~ '^rollup_refresh';
 SELECT try('SELECT mongo_ts_create_rollup(''points'', ''2 hours'', name => ''points_1h'')');
 SELECT try('SELECT mongo_ts_create_rollup(''points'', ''1 hour'', zone => ''Europe/Berlin'')');
 SELECT try('ALTER FOREIGN TABLE points_1h OPTIONS (ADD rollup_retention ''7 days'')');

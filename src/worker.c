@@ -315,6 +315,7 @@ mts_worker_main(Datum arg)
 	MemoryContextSwitchTo(TopMemoryContext);
 	/* whatever the settings of the database and the role are */
 	set("application_name", MyBgworkerEntry->bgw_type);
+	set("role", "none");
 	set("search_path", "pg_catalog, pg_temp");
 	set("default_transaction_isolation", "read committed");
 	set("default_transaction_read_only", "off");

@@ -134,7 +134,8 @@ my $workers = "FROM pg_stat_activity WHERE backend_type = 'mongo_ts_fdw worker'"
 
 # ---- On time, and as the owner ------------------------------------------------
 
-$node->safe_psql('postgres', 'CREATE ROLE keeper LOGIN');
+# A worker does not take another role, as sessions of the owner do.
+$node->safe_psql('postgres', 'CREATE ROLE keeper LOGIN; CREATE ROLE other; GRANT other TO keeper; ALTER ROLE keeper SET role = other');
 create_server_in('postgres', 'direct', $ENV{MONGODB_URI}, $database);
 make_tables('postgres', $database, halt_uri($proxy));
 await($is_launched, 'a launcher runs');
