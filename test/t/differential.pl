@@ -25,7 +25,7 @@ use Differential::Node qw(fetch prepare_node recover run_sql switches);
 use Differential::Points qw(point_layouts);
 use Differential::Query qw(new_query kinds);
 use Differential::Rolling qw(rolling_layouts);
-use Differential::Rollups qw(rollup_layouts);
+use Differential::Rollups qw(rolled_types rollup_layouts);
 use Differential::Tables qw(functions fill_tables refill);
 use Differential::Totals qw(total_layouts);
 use PostgreSQL::Test::Utils;
@@ -341,6 +341,8 @@ my @layouts =
   (slot_layouts(), local_layouts(), point_layouts(), total_layouts(),
 	rollup_layouts(), bounded_layouts(), rolling_layouts());
 push @layouts, native_layouts($native) if $native;
+# last, since a layout's queries depend on its place
+push @layouts, rolled_types(3);
 my $each = int($queries / @layouts) + 1;
 
 @Differential::Query::switches = switches();
@@ -348,7 +350,7 @@ note join ' ', 'settings that are disabled at times:', switches();
 foreach my $i (0 .. $#layouts)
 {
 	my $layout = $layouts[$i];
-	# so that a layout's queries don't depend on the other layouts
+	# so that a layout's queries don't depend on how many others have
 	srand($seed + 7919 * $i);
 	next unless $layout->{name} =~ m/$pattern/;
 	check_layout($layout, $each);

@@ -154,8 +154,7 @@ $node->safe_psql('postgres', "INSERT INTO plant.points VALUES ('2024-02-25 03:01
 await("(SELECT v_max = 1000 FROM plant.hours WHERE ts = '2024-02-25 03:00Z')", '.. with what has been written');
 is(refreshed('quarters'), '', 'one without the option is not');
 my @roles = slurp_file($node->logfile) =~ /^mongo_ts_fdw worker\|LOG:  code of the owner: (.*)$/mg;
-my $others = grep { $_ ne 'keeper keeper' } @roles;
-cmp_ok(scalar(@roles), '>', 0, 'a refresh runs code of the owner');
+my $others = @roles ? grep { $_ ne 'keeper keeper' } @roles : 1;
 # test/faults looks for these words
 ok($others == 0, "owner: the roles that it runs as: $others differ");
 
