@@ -98,6 +98,18 @@ BEGIN
   RETURN true;
 END $$;
 
+-- Let the statements that wait() go on, and return when their transactions have
+-- ended.  The tester takes a session for one that waits while another one of the
+-- test has a lock that it needs.
+CREATE PROCEDURE go() LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM pg_advisory_unlock(1);
+  WHILE NOT pg_try_advisory_lock(1) LOOP
+    PERFORM pg_sleep(0.01);
+  END LOOP;
+  PERFORM pg_advisory_unlock(1);
+END $$;
+
 -- Sums by functions that read as their caller does, and for themselves
 CREATE FUNCTION stable_sum() RETURNS int8 LANGUAGE plpgsql STABLE AS $$
 BEGIN
