@@ -91,7 +91,7 @@ BEGIN ATOMIC
     FROM items;
 END;
 
-/* ---- What of roll-ups is complete ----------------------------------------- */
+/* ---- How far roll-ups are complete ---------------------------------------- */
 
 CREATE FUNCTION mongo_ts_rollup_state(relation regclass, wait boolean DEFAULT true,
                                       OUT until timestamptz, OUT stale tstzmultirange,

@@ -252,7 +252,6 @@ make_op(const MtsRollupMarks *marks, const MtsRollup *rollup, MtsRange range,
 		"computed: {$exists: false}}}}}",
 		mts_document_utf8(rollup->table->collection), &from, &to);
 	bson_value_t n = unique_id(marks->is_written);
-	bson_value_t pushed_from, pushed_to;
 
 	mts_template_fields(selector, has_many
 									  ? "{" MANY_RANGES ": {$exists: true}}"
@@ -263,14 +262,14 @@ make_op(const MtsRollupMarks *marks, const MtsRollup *rollup, MtsRange range,
 		mts_template_fields(selector, "{until: {$gt: %v}}", &from);
 	if (has_many)
 		range = widen(range);
-	pushed_from = time_value(range.from);
-	pushed_to = time_value(range.to);
+	from = time_value(range.from);
+	to = time_value(range.to);
 	return (MtsOp){.kind = MTS_OP_UPDATE,
 				   .selector = selector,
 				   .document =
 					   mts_document_make("{$push: {stale: {from: %v, to: %v, "
 										 "n: %v}}}",
-										 &pushed_from, &pushed_to, &n)};
+										 &from, &to, &n)};
 }
 
 /*
@@ -318,14 +317,15 @@ mts_rollup_mark_send(MtsRollupMarks *marks)
 
 /*
  * mts_rollup_mark_late
- *		Mark ranges of a roll-up, and of those made of it, in which other
- *		clients have written points, and write no more.
+ *		Mark ranges of a roll-up, and of the coarser ones computed from it.
+ *		Other clients have written points in these ranges, and are done.
  */
 void
 mts_rollup_mark_late(const MtsRollup *rollup, Oid userid,
 					 const MtsRanges *late)
 {
-	MtsRollupMarks *marks = mts_rollup_mark_begin(rollup->table, userid);
+	MtsRollupMarks *marks =
+		late->n > 0 ? mts_rollup_mark_begin(rollup->table, userid) : NULL;
 
 	if (!marks)
 		return;

@@ -3,7 +3,8 @@
  *		SQL functions that describe roll-ups: _mongo_ts_list_rollups,
  *		_mongo_ts_rollup_columns and _mongo_ts_rollup_intervals.
  *
- * The install script makes the statements of a refresh and of a check of this.
+ * From these, the install script makes the statements of a refresh and of a
+ * check.
  */
 #include "postgres.h"
 

@@ -7,8 +7,9 @@
  * of all roll-ups of these points.  A coarser roll-up is computed from a finer
  * one.  If it were marked alone, it would be computed from wrong rows.
  *
- * mongo_ts_mark_late marks a roll-up and those that are made of it.  Others
- * have been refreshed at other times, and find late documents by these.
+ * _mongo_ts_mark_late marks a roll-up and the coarser ones computed from it.
+ * Each other roll-up looks for the documents that are new since its own last
+ * refresh.
  */
 #include "postgres.h"
 
@@ -219,8 +220,8 @@ find_late(const MtsRollup *rollup, const MtsTable *points, TupleDesc desc,
  *
  * Mark the intervals of points that are before until, but whose documents were
  * made at or after since, by the time in their ObjectIds, in a roll-up and in
- * those that are made of it.  Returns the number of ranges.  The _ids of a
- * native time-series collection tell nothing.
+ * the coarser ones computed from it.  Returns the number of ranges.  The _ids
+ * of a native time-series collection tell no time.
  */
 Datum
 mongo_ts_mark_late(PG_FUNCTION_ARGS)

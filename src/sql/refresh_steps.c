@@ -218,30 +218,18 @@ mongo_ts_rollup_document(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text(mts_document_json(doc)));
 }
 
-/* Return the selector of a state, if it satisfies a condition. */
+/* The _ids of the state of a roll-up, and of the token of its last refresh */
+#define STATE_ID "{_id: %s}"
+#define TOKEN_ID "{_id: {refresh: %s}}"
+
+/* Return the selector of one of these documents, if it has some fields. */
 static bson_t *
-state_selector(const MtsRollup *rollup, const bson_t *condition)
+selector_of(const MtsRollup *rollup, const char *id, const bson_t *fields)
 {
 	bson_t *selector =
-		mts_document_make("{_id: %s}",
-						  mts_document_utf8(rollup->table->collection));
+		mts_document_make(id, mts_document_utf8(rollup->table->collection));
 
-	bson_concat(selector, condition);
-	return selector;
-}
-
-/*
- * Return the selector of the document with the token of the latest refresh, if
- * it has a token.
- */
-static bson_t *
-token_selector(const MtsRollup *rollup, const bson_t *token)
-{
-	bson_t *selector =
-		mts_document_make("{_id: {refresh: %s}}",
-						  mts_document_utf8(rollup->table->collection));
-
-	bson_concat(selector, token);
+	bson_concat(selector, fields);
 	return selector;
 }
 
@@ -273,7 +261,7 @@ mongo_ts_change_state(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(
 		change(mts_rollup_mark_bulk(rollup, GetUserId()),
 			   bson_empty(condition) ? MTS_OP_UPSERT : MTS_OP_UPDATE,
-			   state_selector(rollup, condition),
+			   selector_of(rollup, STATE_ID, condition),
 			   json_argument(PG_GETARG_TEXT_PP(1))) > 0);
 }
 
@@ -303,7 +291,7 @@ mongo_ts_begin_refresh(PG_FUNCTION_ARGS)
 	bson_append_document(changes, "$set", -1,
 						 json_argument(PG_GETARG_TEXT_PP(1)));
 	change(mts_rollup_mark_bulk(rollup, GetUserId()), MTS_OP_UPSERT,
-		   token_selector(rollup, mts_document_new()), changes);
+		   selector_of(rollup, TOKEN_ID, mts_document_new()), changes);
 	wait_for_writers(rollup->points);
 	if (rollup->source != rollup->points)
 		wait_for_writers(rollup->source);
@@ -378,10 +366,10 @@ mongo_ts_compute_rollup(PG_FUNCTION_ARGS)
 									   PG_GETARG_TIMESTAMPTZ(3)});
 	/* the transaction begins here, so it reads what it will write */
 	bulk.joins_xact = bulk.is_atomic = is_own;
-	is_last =
-		change(bulk, MTS_OP_UPDATE,
-			   token_selector(rollup, json_argument(PG_GETARG_TEXT_PP(4))),
-			   mts_document_make("{$inc: {chunks: 1}}")) > 0;
+	is_last = change(bulk, MTS_OP_UPDATE,
+					 selector_of(rollup, TOKEN_ID,
+								 json_argument(PG_GETARG_TEXT_PP(4))),
+					 mts_document_make("{$inc: {chunks: 1}}")) > 0;
 	SPI_connect();
 	before = mts_rollup_mark_exempt(relid);
 	PG_TRY();

@@ -33,7 +33,7 @@ my $day = 24 * $hour;
 # However slow the machine is
 my $least_refreshes = $ENV{REFRESHES} // 5;
 
-# The points of so many days before now
+# The number of days before now that have points
 my $days = 4;
 my $now = int(time / $hour) * $hour;
 my $begin = $now - $days * $day;
@@ -51,7 +51,7 @@ my $node = new_node('late', uri => undef);
 
 # ---- Tables -----------------------------------------------------------------
 
-# Points, and roll-ups of them.  Those of days are computed from those of hours.
+# A table of points and its roll-ups.  That of days is computed from that of hours.
 sub make_tables
 {
 	my ($kind) = @_;
@@ -97,8 +97,8 @@ END
 # ---- The other client -------------------------------------------------------
 
 # The documents that are there: of an hour and a key, with the values of minutes.  Each phase is
-# the time before or beside a refresh.  What was written since is in the changes, with the
-# roll-ups that may have wrong totals of it.
+# the time before or beside a refresh.  What was written since is in the changes, each with
+# the roll-ups whose totals it can have made wrong.
 my ($client, $server, %documents, @changes, $phase, $clock, $beside);
 
 sub one_of { return $_[ rand @_ ]; }
@@ -282,7 +282,7 @@ my @writes = (
 	sub { remove_point(a_document()) },
 	sub { remove_document(a_document()) },
 	sub { move(a_document()) },
-	# a document of now, and another point of it
+	# a new document, and another point in it
 	sub { my ($document) = grep { !$documents{"$_->{hour} $_->{k}"} } map { { hour => $now, k => "new $_", phase => $phase, m => {} } } 1 .. 99;
 		upsert($document); upsert($document) });
 
