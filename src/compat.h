@@ -252,32 +252,11 @@ mts_copy_user(Query *query, RangeTblEntry *rte, const Query *from)
 #define create_unique_path create_upper_unique_path
 #endif
 
-/* Since 18, grouping sets make columns null as outer joins do. */
-#if PG_VERSION_NUM >= 180000
-#include "rewrite/rewriteManip.h"
-#define mts_before_grouping(root, expr) \
-	((root)->parse->hasGroupRTE \
-		 ? remove_nulling_relids((Node *) (expr), \
-								 bms_make_singleton((root)->group_rtindex), \
-								 NULL) \
-		 : (Node *) (expr))
-#else
-#define mts_before_grouping(root, expr) ((void) (root), (Node *) (expr))
-#endif
-
 /* Since 18, RETURNING can show the row as it was. */
 #if PG_VERSION_NUM >= 180000
 #define mts_is_old_value(var) ((var)->varreturningtype == VAR_RETURNING_OLD)
 #else
 #define mts_is_old_value(var) ((void) (var), false)
-#endif
-
-/* Since 18, paths count the nodes that settings disable. */
-#if PG_VERSION_NUM >= 180000
-#define mts_copy_disabled_nodes(path, from) \
-	((path)->disabled_nodes = (from)->disabled_nodes)
-#else
-#define mts_copy_disabled_nodes(path, from) ((void) 0)
 #endif
 
 /* Since 18, an iterator also finds the members of child relations. */

@@ -26,7 +26,6 @@
 #include "plan/agg_path.h"
 #include "plan/agg_plan.h"
 #include "plan/analyze.h"
-#include "plan/grouping_sets.h"
 #include "plan/join_agg.h"
 #include "plan/pathkeys.h"
 #include "plan/plan.h"
@@ -50,7 +49,6 @@ _PG_init(void)
 	mts_stored_init();
 	mts_bulk_init();
 	mts_join_agg_init();
-	mts_grouping_sets_init();
 	DefineCustomBoolVariable(
 		"mongo_ts_fdw.enable_partial_aggregate",
 		"Enables the planner's use of scans that aggregate.", NULL,

@@ -39,9 +39,6 @@ children_of(const Plan *plan)
 							   ((const MergeAppend *) plan)->mergeplans);
 		case T_SubqueryScan:
 			return lappend(children, ((const SubqueryScan *) plan)->subplan);
-		case T_CustomScan:
-			return list_concat(children,
-							   ((const CustomScan *) plan)->custom_plans);
 		default:
 			return children;
 	}

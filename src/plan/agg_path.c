@@ -21,7 +21,6 @@
 
 #include "compat.h"
 #include "plan/agg_target.h"
-#include "plan/grouping_sets.h"
 #include "plan/groups.h"
 #include "plan/index_cost.h"
 #include "plan/plan.h"
@@ -311,26 +310,13 @@ add_final(const MtsAggregation *aggregation, Path *path, PathTarget *target,
 /*
  * mts_agg_path_add_combined
  *		Add the paths of Agg nodes that combine the partial states of a path.
- *
- * target has the columns of the path and, with grouping sets, values of
- * GROUPING().
  */
 void
 mts_agg_path_add_combined(const MtsAggregation *aggregation, Path *path,
-						  PathTarget *target, Node *having)
+						  Node *having)
 {
-	MtsAggregation of_sets = *aggregation;
-	PathTarget *wanted = aggregation->output->reltarget;
-
-	if (!aggregation->root->parse->groupingSets)
-	{
-		add_final(aggregation, path, wanted, AGGSPLIT_FINAL_DESERIAL, having);
-		return;
-	}
-	path = mts_grouping_sets_path(aggregation->root, aggregation->output, path,
-								  target, &of_sets.clause);
-	add_agg_path(&of_sets, path, wanted, AGG_HASHED, AGGSPLIT_FINAL_DESERIAL,
-				 having);
+	add_final(aggregation, path, aggregation->output->reltarget,
+			  AGGSPLIT_FINAL_DESERIAL, having);
 }
 
 /*
@@ -374,22 +360,21 @@ add_group_paths(const MtsAggregation *aggregation,
 {
 	PlannerInfo *root = aggregation->root;
 	PathTarget *wanted = aggregation->output->reltarget;
-	PathTarget *target;
 	PathTarget *groups;
 
-	if (!grouping_is_hashable(root->parse->groupClause))
+	if (root->parse->groupingSets ||
+		!grouping_is_hashable(root->parse->groupClause))
 		return;
-	if (!root->parse->groupingSets && root->parse->hasAggs)
+	if (root->parse->hasAggs)
 		add_different_path(aggregation, extra->havingQual);
-	if (!mts_grouping_sets_can_combine(root, extra))
+	if ((extra->flags & GROUPING_CAN_PARTIAL_AGG) == 0)
 		return;
-	target = mts_agg_target_make(root, wanted, extra->havingQual);
-	groups = mts_grouping_sets_input(root, target);
-	if (groups && can_aggregate(aggregation, groups))
+	groups = mts_agg_target_make(root, wanted, extra->havingQual);
+	if (can_aggregate(aggregation, groups))
 		mts_agg_path_add_combined(aggregation,
 								  make_scan(aggregation, aggregation->output,
 											groups, NULL, NULL, false),
-								  target, extra->havingQual);
+								  extra->havingQual);
 }
 
 /* Add paths that return partial states, of a partition or of workers. */

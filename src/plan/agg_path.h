@@ -35,8 +35,7 @@ extern void mts_agg_path_add_scan(const MtsAggregation *aggregation,
 extern void mts_agg_path_add_partial_scan(const MtsAggregation *aggregation,
 										  RelOptInfo *rel, PathTarget *target);
 extern void mts_agg_path_add_combined(const MtsAggregation *aggregation,
-									  Path *path, PathTarget *target,
-									  Node *having);
+									  Path *path, Node *having);
 extern void mtsGetForeignUpperPaths(PlannerInfo *root, UpperRelationKind stage,
 									RelOptInfo *input_rel,
 									RelOptInfo *output_rel, void *extra);

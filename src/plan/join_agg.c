@@ -47,7 +47,6 @@
 #include "plan/agg_path.h"
 #include "plan/agg_target.h"
 #include "plan/grouped.h"
-#include "plan/grouping_sets.h"
 #include "plan/join_order.h"
 #include "pushdown/infallible.h"
 #include "table/type.h"
@@ -482,14 +481,13 @@ add_paths_of_table(PlannerInfo *root, RelOptInfo *table, RelOptInfo *output,
 				   Node *having)
 {
 	MtsAggregation aggregation = mts_agg_path_aggregation(root, table, output);
-	PathTarget *made = mts_agg_target_make(root, output->reltarget, having);
-	PathTarget *target = mts_grouping_sets_input(root, made);
+	PathTarget *target = mts_agg_target_make(root, output->reltarget, having);
 	Keys keys = {root, table, mts_grouped_time(root, table)};
 	List *aggregates = NIL;
 	RelOptInfo *rel;
 	List *steps;
 
-	if (!target || has_exprs_of_each_row(root, table, target) ||
+	if (has_exprs_of_each_row(root, table, target) ||
 		!find_aggregates(&keys, target, &aggregates) ||
 		!find_keys(&keys, target))
 		return;
@@ -502,8 +500,7 @@ add_paths_of_table(PlannerInfo *root, RelOptInfo *table, RelOptInfo *output,
 		return;
 	if (output->pathlist != NIL)
 		aggregation.most_groups = ((Path *) linitial(output->pathlist))->rows;
-	mts_agg_path_add_combined(&aggregation, rel->cheapest_total_path, made,
-							  having);
+	mts_agg_path_add_combined(&aggregation, rel->cheapest_total_path, having);
 }
 
 /* Tell whether a query is one whose aggregation can be moved below joins. */
@@ -514,7 +511,7 @@ is_suitable(PlannerInfo *root, const RelOptInfo *input,
 	return mts_enable_join_aggregate && mts_enable_partial_aggregate &&
 		   input->reloptkind == RELOPT_JOINREL &&
 		   !is_dummy_rel((RelOptInfo *) input) &&
-		   mts_grouping_sets_can_combine(root, extra) &&
+		   (extra->flags & GROUPING_CAN_PARTIAL_AGG) != 0 &&
 		   !root->parse->hasTargetSRFs && root->placeholder_list == NIL &&
 		   !root->hasLateralRTEs && root->qual_security_level == 0 &&
 		   grouping_is_hashable(root->parse->groupClause);
