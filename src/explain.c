@@ -176,7 +176,7 @@ find_text(const MtsTable *table, const char *collection, MtsFind *find)
 	StringInfoData text;
 
 	find->filter = mts_query_sent_filter(table, find->filter);
-	stages = mts_cursor_stages(find);
+	stages = mts_find_stages(find);
 	initStringInfo(&text);
 	appendStringInfo(&text, "%s.%s", mts_explain_collection(collection),
 					 stages ? "aggregate([" : "find(");

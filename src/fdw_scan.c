@@ -132,7 +132,7 @@ mtsIterateForeignScan(ForeignScanState *state)
 	MtsScanNode *node = state->fdw_state;
 	TupleTableSlot *slot = state->ss.ss_ScanTupleSlot;
 
-	if (!node->late || !mts_late_scan_begin(node->late))
+	if (!node->late || !mts_xact_reader_begin(&node->late->reader))
 		return next_row(state);
 	mts_late_scan_next(node->late, slot);
 	return slot;
@@ -166,7 +166,7 @@ mtsEndForeignScan(ForeignScanState *state)
 		return;
 	check_types(state);
 	if (node->late)
-		mts_late_scan_end(node->late);
+		mts_xact_reader_close(&node->late->reader);
 	if (node->merge)
 		mts_merge_reset(node->merge);
 	if (node->first)

@@ -213,6 +213,13 @@ explain_missing_member(const MtsAttempt *attempt, bson_error_t *error)
 				: "No member of the replica set matches the read preference.");
 }
 
+/* Tell whether a call writes, or reads what will be written. */
+static bool
+serves_write(const MtsAttempt *attempt)
+{
+	return attempt->is_write || attempt->precedes_write;
+}
+
 /* Tell whether a call goes to the primary or to the only server. */
 static bool
 goes_to_primary(const MtsAttempt *attempt)
@@ -297,7 +304,7 @@ mts_attempt_try_select_server(MtsAttempt *attempt, bson_error_t *error)
 	mts_wait_reset(wait);
 	connection->wire_version = attempt->server.wire_version;
 	connection->is_mongodb = attempt->server.is_mongodb;
-	if (attempt->server.is_secondary && attempt->is_write)
+	if (attempt->server.is_secondary && serves_write(attempt))
 	{
 		bson_set_error(error, MONGOC_ERROR_SERVER_SELECTION,
 					   MTS_NO_SUCH_MEMBER,
@@ -349,7 +356,7 @@ refuses_collation(const MtsAttempt *attempt, const bson_error_t *error)
 static bool
 is_retryable_read(const MtsAttempt *attempt)
 {
-	return !attempt->is_write && !attempt->in_transaction &&
+	return !serves_write(attempt) && !attempt->in_transaction &&
 		   mongoc_uri_get_option_as_bool(mongoc_client_get_uri(
 											 attempt->connection->client),
 										 MONGOC_URI_RETRYREADS, true);
@@ -368,8 +375,8 @@ mts_attempt_should_repeat(MtsAttempt *attempt, const bson_error_t *error)
 	bool is_first = !attempt->has_failed;
 	MtsDecision decision =
 		mts_server_error_decide(connection, error,
-								attempt->is_write ? MTS_PHASE_WRITE
-												  : MTS_PHASE_READ);
+								serves_write(attempt) ? MTS_PHASE_WRITE
+													  : MTS_PHASE_READ);
 
 	if (refuses_collation(attempt, error))
 	{

@@ -31,7 +31,8 @@ typedef struct MtsAttempt
 	Oid relid;           /* the table that it is for, or InvalidOid */
 	bool needs_primary;
 	bool is_repeatable;   /* sent twice it has the same effect as once */
-	bool is_write;        /* it writes, or reads what will be written */
+	bool is_write;        /* it writes */
+	bool precedes_write;  /* it reads what will be written */
 	bool in_transaction;  /* the call is a command of a transaction */
 	bool sends_collation; /* unless the server is known to refuse the option */
 	bool has_failed;      /* it has been sent, without success */

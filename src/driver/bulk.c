@@ -53,7 +53,6 @@
 
 #include "driver/bulk_error.h"
 #include "driver/command.h"
-#include "driver/cursor.h"
 #include "driver/document.h"
 #include "driver/orphan.h"
 #include "driver/report.h"
@@ -63,6 +62,7 @@
 #include "driver/transaction.h"
 #include "driver/write_command.h"
 #include "driver/xact.h"
+#include "driver/xact_reader.h"
 
 /* How often a write is tried while other sessions are in its way */
 #define MAX_TRIES 30
@@ -1068,7 +1068,7 @@ finish_xact(MtsRound *round)
 	MtsOp *refused;
 	bson_error_t error;
 
-	mts_cursor_spool(connection);
+	mts_xact_reader_read_all(connection);
 	do
 	{
 		bool is_open;

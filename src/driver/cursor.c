@@ -10,9 +10,8 @@
  *
  * A cursor of a transaction of MongoDB would return what the transaction
  * writes while it is open.  PostgreSQL's cursors do not, so before each write
- * such a cursor is read to its end, into a spool.  So is a scan that has not
- * begun (scan/late_scan.c).  A cursor that is opened too late is an error, if
- * its collection was written.
+ * such a cursor is read to its end, into a spool (xact_reader.c).  A cursor
+ * that is opened too late is an error, if its collection was written.
  *
  * A caller that has other work can have the command sent, and come back when
  * the reply has arrived.
@@ -37,10 +36,10 @@
 #include "driver/orphan.h"
 #include "driver/report.h"
 #include "driver/server_error.h"
-#include "driver/spool.h"
 #include "driver/stream.h"
 #include "driver/topology.h"
 #include "driver/xact.h"
+#include "driver/xact_reader.h"
 
 /* A batch that follows another one has about as many bytes, at most. */
 #define BATCH_BYTES (2 * 1024 * 1024)
@@ -54,95 +53,83 @@
 /* How often it is asked whether a server is silent, in microseconds */
 #define SILENT_TIME INT64CONST(3000000)
 
-/* How long the server may plan a query for EXPLAIN, in milliseconds */
-#define OPTIONAL_EXPLAIN_MSECS 500
+/* The command that opens a cursor */
+typedef struct Opening
+{
+	bson_t *command;
+	char *other_collection;  /* see MtsFind.other_buckets, in UTF-8; or NULL */
+	bson_t *other_command;   /* of that; or NULL */
+	bool reads_descriptions; /* the URI's read concern is not for these */
+	bool compares_text;      /* byte by byte */
+} Opening;
+
+typedef enum State
+{
+	NOT_OPEN,
+	REFUSED, /* a user who may not read the documents gets none */
+	OPEN,    /* the command has been answered */
+	BEGUN,   /* and a document returned */
+	ENDED    /* and all others: the server has no more */
+} State;
+
+/* The batch at hand, and the document of it that was returned last */
+typedef struct Batch
+{
+	MtsReply reply;        /* its bytes; the next batch replaces them */
+	bson_t *doc;           /* a view of that document; or NULL */
+	MtsElementCursor rest; /* the documents that follow */
+	int size;              /* 0 when the server chooses */
+	int64 documents;       /* that have been read */
+	int64 bytes;           /* of these */
+} Batch;
+
+/* The batches that follow */
+typedef struct More
+{
+	int64 id;         /* the server's, or 0 if there are none */
+	char *source;     /* the collection that the server names with it */
+	int size;         /* of the next batch */
+	bool is_growing;  /* batch sizes have not reached their limit */
+	MtsTicket ticket; /* the next batch was asked for; or 0 */
+} More;
+
+/* The wait of a caller that can do other work until the next batch comes */
+typedef struct Wait
+{
+	int64 since;          /* in monotonic microseconds; 0 if none waits */
+	int64 until;          /* socketTimeoutMS of the URI ends */
+	int64 silence_expiry; /* when it is asked whether the server is silent */
+	dlist_node node;      /* in waiting_cursors, if one waits */
+} Wait;
+
+/* The transaction of xact.c that a cursor reads, and what it has spooled */
+typedef struct Joined
+{
+	MtsTransaction *xact; /* or NULL */
+	int starts;           /* when the cursor was opened */
+	MtsXactReader reader; /* spools the documents that follow */
+	Batch shown; /* has the document that the caller reads meanwhile */
+} Joined;
 
 struct MtsCursor
 {
-	MemoryContextCallback closing;
 	MtsConnection *connection; /* NULL once it is closed */
+	MtsAttempt attempt;        /* to get the first document */
 	char *database;            /* in UTF-8, as is collection */
 	char *collection;
-	char *message;         /* of its errors */
-	bson_t *command;       /* opens the cursor */
-	char *other_buckets;   /* see MtsFind; or NULL */
-	bool may_be_refused;   /* a user who may not read it gets no documents */
-	bool is_of_metadata;   /* the URI's read concern is not for its command */
-	bool compares_text;    /* its command does, byte by byte */
-	MtsSnapshot *snapshot; /* what it reads; NULL for the latest documents */
-	bool in_xact;          /* it reads what xact.c has written, if anything */
-	CommandId before;      /* in commands before this one; InvalidCommandId for
-							* all */
-	MtsTransaction *xact;  /* that of xact.c, or NULL */
-	int xact_starts;       /* when it was opened */
-	MtsAttempt attempt;    /* to get the first document */
-	bool is_open;          /* the command has been answered */
-	bool has_begun;        /* it has returned a document, or the end */
-	bool has_ended;        /* the server has no more */
-	int64 *round_trips;    /* the caller's counter, or NULL */
-
-	/* the batch that is read */
-	MtsReply reply;         /* its bytes; the next batch replaces them */
-	MtsElementCursor batch; /* its documents that follow */
-	bson_t *doc;            /* a view of the one that was returned last */
-	int batch_size;         /* 0 when the server chooses */
-	int64 documents;        /* that have been read */
-	int64 bytes;            /* of these */
-
-	/* the batches that follow */
-	int64 id;         /* the server's, or 0 if there are none */
-	char *source;     /* the collection that the server names with it */
-	int next_size;    /* of the next batch */
-	int fetch_size;   /* the largest one */
-	bool is_growing;  /* the sizes are not what they will be */
-	MtsTicket ticket; /* the next batch was asked for; or 0 */
-
-	/* of one whose caller waits for the next batch, and can do other work */
-	bool is_awaited;
-	dlist_node awaited;   /* in awaited_cursors, if is_awaited */
-	int64 awaited_since;  /* in monotonic microseconds */
-	int64 awaited_until;  /* socketTimeoutMS of the URI ends */
-	int64 silence_expiry; /* when it is asked whether the server is silent */
-
-	/* of one that reads the transaction of xact.c */
-	dlist_node node;  /* in xact_cursors, while it is open */
-	bson_t *returned; /* a copy of the document that was returned last */
-	MtsSpool spool;   /* the documents that follow, if is_spooled */
-	int64 nspooled;   /* of these, not returned yet; -1 if some are lost */
-	bool is_spooled;
+	MtsFind find; /* its documents are only in the commands */
+	Opening opening;
+	State state;
+	Batch batch;
+	More more;
+	Wait wait;
+	Joined joined;
 };
 
-/* The open cursors that read a transaction of xact.c */
-static dlist_head xact_cursors = DLIST_STATIC_INIT(xact_cursors);
-
-/* Those that have not begun, of all servers */
-static dlist_head late_readers = DLIST_STATIC_INIT(late_readers);
-
 /* The cursors whose callers wait */
-static dlist_head awaited_cursors = DLIST_STATIC_INIT(awaited_cursors);
+static dlist_head waiting_cursors = DLIST_STATIC_INIT(waiting_cursors);
 
 /* ---- Batches ------------------------------------------------------------ */
-
-/* Set an error: a reply is not what a cursor needs. */
-static bool
-refuse_reply(bson_error_t *error, const char *reason)
-{
-	bson_set_error(error, MONGOC_ERROR_CURSOR,
-				   MONGOC_ERROR_CURSOR_INVALID_CURSOR, "%s", reason);
-	return false;
-}
-
-/* Copy the collection that a namespace names, unless it is known. */
-static void
-set_source(MtsCursor *cursor, const MtsElement *namespace)
-{
-	size_t len;
-	const char *name = strchr(mts_element_text(namespace, &len), '.') + 1;
-
-	if (!cursor->source || strcmp(cursor->source, name) != 0)
-		cursor->source =
-			MemoryContextStrdup(GetMemoryChunkContext(cursor), name);
-}
 
 /*
  * Begin to read the batch of the reply that was received.  Returns false with
@@ -153,27 +140,27 @@ begin_batch(MtsCursor *cursor, bson_error_t *error)
 {
 	bson_t reply;
 	bson_iter_t found, field;
-	bool has_batch = false;
+	bool has_batch = false, has_cursor;
+	const char *key, *name;
 
-	cursor->id = 0;
-	cursor->documents = cursor->bytes = 0;
-	mts_wire_view(&cursor->reply, &reply);
-	if (!bson_iter_init_find(&found, &reply, "cursor") ||
-		!bson_iter_recurse(&found, &field))
-		return refuse_reply(error, "The reply to a query has no cursor.");
+	cursor->more.id = 0;
+	cursor->batch.documents = cursor->batch.bytes = 0;
+	mts_wire_view(&cursor->batch.reply, &reply);
+	has_cursor = bson_iter_init_find(&found, &reply, "cursor") &&
+				 bson_iter_recurse(&found, &field);
 	/* reply.c has checked the fields */
-	while (bson_iter_next(&field))
+	while (has_cursor && bson_iter_next(&field))
 	{
-		const char *key = bson_iter_key(&field);
-		MtsElement element = {.value = NULL};
-
+		key = bson_iter_key(&field);
 		if (strcmp(key, "id") == 0)
-			cursor->id = bson_iter_int64(&field);
+			cursor->more.id = bson_iter_int64(&field);
 		else if (strcmp(key, "ns") == 0)
 		{
-			element.type = BSON_TYPE_UTF8;
-			element.value = field.raw + field.d1;
-			set_source(cursor, &element);
+			/* the collection is behind the database */
+			name = strchr(bson_iter_utf8(&field, NULL), '.') + 1;
+			if (!cursor->more.source || strcmp(cursor->more.source, name) != 0)
+				cursor->more.source =
+					MemoryContextStrdup(GetMemoryChunkContext(cursor), name);
 		}
 		else if (strcmp(key, "firstBatch") == 0 ||
 				 strcmp(key, "nextBatch") == 0)
@@ -182,28 +169,17 @@ begin_batch(MtsCursor *cursor, bson_error_t *error)
 			uint32_t len;
 
 			bson_iter_array(&field, &len, &data);
-			has_batch = mts_element_open(&cursor->batch, data, len);
+			has_batch = mts_element_open(&cursor->batch.rest, data, len);
 		}
 	}
-	return has_batch ||
-		   refuse_reply(error, "The reply to a query has no documents.");
+	if (!has_batch)
+		bson_set_error(error, MONGOC_ERROR_CURSOR,
+					   MONGOC_ERROR_CURSOR_INVALID_CURSOR,
+					   "The reply to a query has no documents.");
+	return has_batch;
 }
 
 /* ---- Closing ------------------------------------------------------------ */
-
-/*
- * Make the attempt of a command of a cursor: a read, which has no write
- * concern, even if the rows are read in order to change them.
- */
-static MtsAttempt
-make_attempt(const MtsCursor *cursor)
-{
-	MtsAttempt attempt = cursor->attempt;
-
-	attempt.is_write = false;
-	attempt.in_transaction = cursor->xact != NULL;
-	return attempt;
-}
 
 /*
  * Make the command that closes a cursor on its server; NULL if the server has
@@ -214,14 +190,14 @@ make_kill(const MtsCursor *cursor)
 {
 	bson_t *command;
 
-	if (cursor->xact &&
-		cursor->xact_starts != mts_xact_starts(cursor->connection))
+	if (cursor->joined.xact &&
+		cursor->joined.starts != mts_xact_starts(cursor->connection))
 		return NULL;
 	command = bson_new();
 	mts_template_fields(command, "{killCursors: %s, cursors: [%i]}",
-						cursor->source, cursor->id);
-	if (cursor->xact)
-		mts_transaction_append(cursor->xact, command);
+						cursor->more.source, cursor->more.id);
+	if (cursor->joined.xact)
+		mts_transaction_append(cursor->joined.xact, command);
 	return command;
 }
 
@@ -233,14 +209,14 @@ static bool
 close_on_server(MtsCursor *cursor)
 {
 	MtsConnection *connection = cursor->connection;
-	MtsAttempt attempt = make_attempt(cursor);
-	bson_t *command = cursor->id != 0 ? make_kill(cursor) : NULL;
+	bson_t *command = cursor->more.id != 0 ? make_kill(cursor) : NULL;
 	bool ok = !connection->invalid;
 
 	if (!command)
 		return ok;
 	mts_wait_limit(&connection->wait, MTS_CLOSE_TIME);
-	ok = ok && mts_command_send_only(&attempt, cursor->database, command);
+	ok = ok &&
+		 mts_command_send_only(&cursor->attempt, cursor->database, command);
 	if (mts_wait_unlimit(&connection->wait))
 		connection->invalid = true;
 	if (!ok)
@@ -255,12 +231,12 @@ close_on_server(MtsCursor *cursor)
 static MtsTicket
 take_ticket(MtsCursor *cursor)
 {
-	MtsTicket ticket = cursor->ticket;
+	MtsTicket ticket = cursor->more.ticket;
 
-	cursor->ticket = 0;
-	if (cursor->is_awaited)
-		dlist_delete(&cursor->awaited);
-	cursor->is_awaited = false;
+	cursor->more.ticket = 0;
+	if (cursor->wait.since != 0)
+		dlist_delete(&cursor->wait.node);
+	cursor->wait.since = 0;
 	return ticket;
 }
 
@@ -273,18 +249,18 @@ static void
 receive_late(MtsCursor *cursor)
 {
 	MtsConnection *connection = cursor->connection;
-	MtsAttempt attempt = make_attempt(cursor);
 	bson_error_t error;
 
 	mts_wait_limit(&connection->wait,
 				   !IsTransactionState() &&
 						   mts_exchange_await(&connection->exchange,
-											  cursor->ticket)
+											  cursor->more.ticket)
 					   ? 0
 					   : MTS_CLOSE_TIME);
-	cursor->is_open |= mts_command_receive(&attempt, take_ticket(cursor),
-										   &cursor->reply, &error) &&
-					   begin_batch(cursor, &error);
+	if (mts_command_receive(&cursor->attempt, take_ticket(cursor),
+							&cursor->batch.reply, &error) &&
+		begin_batch(cursor, &error))
+		cursor->state = Max(cursor->state, OPEN);
 	if (mts_wait_unlimit(&connection->wait))
 		connection->invalid = true;
 }
@@ -295,16 +271,24 @@ end_reading(MtsCursor *cursor)
 {
 	MtsConnection *connection = cursor->connection;
 
-	if (cursor->is_awaited)
+	if (cursor->wait.since != 0)
 		receive_late(cursor);
-	if (!cursor->is_open)
+	if (cursor->state < OPEN)
 		return;
-	if (cursor->ticket != 0)
-		mts_exchange_forget(&connection->exchange, cursor->ticket);
+	if (cursor->more.ticket != 0)
+		mts_exchange_forget(&connection->exchange, cursor->more.ticket);
 	mts_orphan_kill(connection, !close_on_server(cursor));
-	cursor->ticket = 0;
-	cursor->id = 0;
-	cursor->is_open = false;
+	cursor->more.ticket = 0;
+	cursor->more.id = 0;
+	cursor->state = NOT_OPEN;
+}
+
+static void
+free_batch(Batch *batch)
+{
+	mts_wire_free(&batch->reply);
+	bson_free(batch->doc);
+	*batch = (Batch){.doc = NULL};
 }
 
 /*
@@ -321,12 +305,9 @@ mts_cursor_close(MtsCursor *cursor)
 	if (!connection)
 		return;
 	end_reading(cursor);
-	mts_wire_free(&cursor->reply);
-	bson_free(cursor->doc);
-	if (cursor->xact)
-		dlist_delete(&cursor->node);
-	mts_spool_close(&cursor->spool);
-	bson_destroy(cursor->returned);
+	free_batch(&cursor->batch);
+	free_batch(&cursor->joined.shown);
+	mts_xact_reader_close(&cursor->joined.reader);
 	cursor->connection = NULL;
 	mts_connection_unpin(connection);
 }
@@ -339,100 +320,29 @@ close_with_context(void *cursor)
 
 /* ---- Making ------------------------------------------------------------- */
 
+static bool read_rest(MtsXactReader *reader);
+
 /*
- * Make a cursor, which pins its connection.  Its command is empty, and the
- * caller's to fill.  It is sent when the first document is read.
+ * Make a cursor, which pins its connection.  Its command is the caller's to
+ * set.  It is sent when the first document is read.
  */
 static MtsCursor *
-make_cursor(MtsConnection *connection, const char *database,
-			const char *collection, char *message, MtsReadFrom from)
+make_cursor(const MtsAttempt *attempt, const char *database,
+			const char *collection)
 {
 	MtsCursor *cursor = palloc0(sizeof(MtsCursor));
 
-	cursor->connection = connection;
+	cursor->attempt = *attempt;
 	cursor->database = pstrdup(mts_document_utf8(database));
 	cursor->collection = pstrdup(mts_document_utf8(collection));
-	cursor->message = message;
-	cursor->attempt = mts_attempt_begin(connection, message, from);
-	cursor->command = mts_document_new();
-	cursor->is_growing = true;
-	cursor->closing.func = close_with_context;
-	cursor->closing.arg = cursor;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext, &cursor->closing);
-	connection->pins++;
+	cursor->more.is_growing = true;
+	cursor->joined.reader.serverid = attempt->connection->serverid;
+	cursor->joined.reader.read_all = read_rest;
+	cursor->joined.reader.spool.context = CurrentMemoryContext;
+	mts_document_release_with(close_with_context, cursor);
+	cursor->connection = attempt->connection;
+	cursor->connection->pins++;
 	return cursor;
-}
-
-/*
- * mts_cursor_stages
- *		Make the array of the stages of an aggregate command; NULL for a find
- *		command.
- *
- * MongoDB skips from value to value in an index that has the sort's fields.
- */
-bson_t *
-mts_cursor_stages(const MtsFind *find)
-{
-	bson_t *stages;
-
-	if (find->stages)
-		return (bson_t *) find->stages;
-	if (!find->group && !find->first_of)
-		return NULL;
-	stages = mts_document_new();
-	mts_template_push(stages, "{$match: %o}", find->filter);
-	if (find->group)
-		mts_template_push(stages, "{$group: %o}", find->group);
-	else
-	{
-		mts_template_push(stages, "{$sort: %o}", find->sort);
-		mts_template_push(stages,
-						  "{$group: {_id: '$%s', first: {$first: '$$ROOT'}}}",
-						  find->first_of);
-		mts_template_push(stages, "{$replaceRoot: {newRoot: '$first'}}");
-		if (find->projection && !bson_empty(find->projection))
-			mts_template_push(stages, "{$project: %o}", find->projection);
-	}
-	return stages;
-}
-
-/* Tell whether a stage compares documents with a filter. */
-static bool
-has_match(const bson_t *stages)
-{
-	bson_iter_t iter, match;
-
-	bson_iter_init(&iter, stages);
-	while (bson_iter_next(&iter))
-		if (bson_iter_recurse(&iter, &match) &&
-			bson_iter_find(&match, "$match"))
-			return true;
-	return false;
-}
-
-/* Fill in the find command of a cursor. */
-static void
-append_find(MtsCursor *cursor, const MtsFind *find)
-{
-	bson_t *command = cursor->command;
-
-	bson_append_utf8(command, "find", -1, cursor->collection, -1);
-	bson_append_document(command, "filter", -1, find->filter);
-	if (find->projection && !bson_empty(find->projection))
-		bson_append_document(command, "projection", -1, find->projection);
-	if (find->sort && !bson_empty(find->sort))
-	{
-		cursor->compares_text = true;
-		bson_append_document(command, "sort", -1, find->sort);
-		/* without an index, sorting can exceed the server's limit of memory */
-		bson_append_bool(command, "allowDiskUse", -1, true);
-	}
-	if (find->limit > 0)
-		bson_append_int64(command, "limit", -1, find->limit);
-	/* one more than the limit, or the server would leave the cursor open */
-	bson_append_int64(command, "batchSize", -1,
-					  find->first_batch + (find->limit > 0 &&
-										   find->limit == find->first_batch));
 }
 
 /*
@@ -446,39 +356,27 @@ MtsCursor *
 mts_cursor_find(MtsConnection *connection, const char *database,
 				const char *collection, const MtsFind *find)
 {
-	MtsCursor *cursor =
-		make_cursor(connection, database, collection,
-					find->message ? pstrdup(find->message)
-								  : mts_report_reading(database, collection),
-					find->on_primary ? MTS_FROM_PRIMARY : MTS_FROM_PREFERRED);
-	const bson_t *stages = mts_cursor_stages(find);
+	MtsAttempt attempt =
+		mts_find_begin(find, connection, database, collection);
+	MtsCursor *cursor = make_cursor(&attempt, database, collection);
+	Opening *opening = &cursor->opening;
+	MtsFind other;
 
-	cursor->attempt.is_write = find->on_primary;
-	cursor->attempt.relid = find->relid;
-	cursor->batch_size = cursor->next_size =
-		find->stages ? Min(find->fetch_size, MTS_FIRST_BATCH)
-					 : find->first_batch;
-	cursor->fetch_size = find->fetch_size;
-	cursor->round_trips = find->round_trips;
-	cursor->snapshot = find->snapshot;
-	cursor->in_xact = find->in_xact;
-	cursor->before = find->before;
-	cursor->may_be_refused = find->may_be_refused;
-	/* a query that compares nothing can read a view with another collation */
-	cursor->compares_text =
-		find->stages ? has_match(stages) : !bson_empty(find->filter);
-	if (stages)
-		mts_template_fields(cursor->command,
-							"{aggregate: %s, pipeline: %a, "
-							"cursor: {batchSize: %d}, allowDiskUse: true}",
-							cursor->collection, stages, cursor->batch_size);
-	else
-		append_find(cursor, find);
-	if (find->raw_data)
-		bson_append_bool(cursor->command, "rawData", -1, true);
+	cursor->find = *find;
+	if (find->stages)
+		cursor->find.first_batch = Min(find->fetch_size, MTS_FIRST_BATCH);
+	cursor->batch.size = cursor->more.size = cursor->find.first_batch;
+	opening->compares_text = mts_find_compares_text(find);
+	opening->command = mts_find_command(&cursor->find, cursor->collection);
 	if (find->other_buckets)
-		cursor->other_buckets =
+	{
+		other = cursor->find;
+		other.raw_data = !find->raw_data;
+		opening->other_collection =
 			pstrdup(mts_document_utf8(find->other_buckets));
+		opening->other_command =
+			mts_find_command(&other, opening->other_collection);
+	}
 	return cursor;
 }
 
@@ -489,15 +387,16 @@ mts_cursor_find(MtsConnection *connection, const char *database,
 MtsCursor *
 mts_cursor_collections(MtsConnection *connection, const char *database)
 {
-	char *message =
+	MtsAttempt attempt = mts_attempt_begin(
+		connection,
 		psprintf("could not list the collections of MongoDB database \"%s\"",
-				 database);
+				 database),
+		MTS_FROM_PRIMARY);
 	MtsCursor *cursor =
-		make_cursor(connection, database, "$cmd.listCollections", message,
-					MTS_FROM_PRIMARY);
+		make_cursor(&attempt, database, "$cmd.listCollections");
 
-	cursor->is_of_metadata = true;
-	bson_append_int32(cursor->command, "listCollections", -1, 1);
+	cursor->opening.reads_descriptions = true;
+	cursor->opening.command = mts_document_make("{listCollections: 1}");
 	return cursor;
 }
 
@@ -507,7 +406,7 @@ mts_cursor_collections(MtsConnection *connection, const char *database)
 static bool
 reads_moment(const MtsCursor *cursor)
 {
-	return cursor->snapshot && !cursor->xact &&
+	return cursor->find.snapshot && !cursor->joined.xact &&
 		   cursor->attempt.server.reads_snapshots &&
 		   !mts_snapshot_is_refused(cursor->connection, cursor->database,
 									cursor->collection);
@@ -523,10 +422,10 @@ append_read_concern(const MtsCursor *cursor, bson_t *command)
 	const mongoc_read_concern_t *concern =
 		mongoc_client_get_read_concern(cursor->connection->client);
 
-	if (cursor->xact || cursor->is_of_metadata)
+	if (cursor->joined.xact || cursor->opening.reads_descriptions)
 		return;
 	if (reads_moment(cursor))
-		mts_snapshot_append_concern(cursor->snapshot, cursor->connection,
+		mts_snapshot_append_concern(cursor->find.snapshot, cursor->connection,
 									command);
 	else if (cursor->connection->wants_snapshots &&
 			 !mts_snapshot_is_refused(cursor->connection, cursor->database,
@@ -541,14 +440,14 @@ append_read_concern(const MtsCursor *cursor, bson_t *command)
 static bson_t *
 make_command(const MtsCursor *cursor)
 {
-	bson_t *command = bson_copy(cursor->command);
+	bson_t *command = bson_copy(cursor->opening.command);
 
 	mts_document_adopt(command);
 	append_read_concern(cursor, command);
-	if (cursor->compares_text)
+	if (cursor->opening.compares_text)
 		mts_attempt_append_collation(&cursor->attempt, command);
-	if (cursor->xact)
-		mts_transaction_append(cursor->xact, command);
+	if (cursor->joined.xact)
+		mts_transaction_append(cursor->joined.xact, command);
 	return command;
 }
 
@@ -564,11 +463,11 @@ await_moment(const MtsCursor *cursor)
 	Oid serverid = cursor->connection->serverid;
 	dlist_mutable_iter iter;
 
-	dlist_foreach_modify(iter, &awaited_cursors)
+	dlist_foreach_modify(iter, &waiting_cursors)
 	{
-		MtsCursor *other = dlist_container(MtsCursor, awaited, iter.cur);
+		MtsCursor *other = dlist_container(MtsCursor, wait.node, iter.cur);
 
-		if (!other->is_open && other->snapshot &&
+		if (other->state == NOT_OPEN && other->find.snapshot &&
 			other->connection->serverid == serverid)
 		{
 			open_cursor(other);
@@ -586,11 +485,12 @@ await_moment(const MtsCursor *cursor)
 static bool
 submit_command(MtsCursor *cursor, bson_error_t *error)
 {
-	MtsAttempt attempt = make_attempt(cursor);
 
 	mts_snapshot_tell_time(cursor->connection);
-	return mts_command_submit(&attempt, mts_document_text(cursor->database),
-							  make_command(cursor), &cursor->ticket, error);
+	return mts_command_submit(&cursor->attempt,
+							  mts_document_text(cursor->database),
+							  make_command(cursor), &cursor->more.ticket,
+							  error);
 }
 
 /*
@@ -600,20 +500,21 @@ submit_command(MtsCursor *cursor, bson_error_t *error)
 static bool
 send_command(MtsCursor *cursor, bson_error_t *error)
 {
-	MtsAttempt attempt = make_attempt(cursor);
 	bson_t reply;
 
 	do
 	{
-		if ((cursor->ticket == 0 && !submit_command(cursor, error)) ||
-			!mts_command_receive(&attempt, take_ticket(cursor), &cursor->reply,
-								 error))
+		if ((cursor->more.ticket == 0 && !submit_command(cursor, error)) ||
+			!mts_command_receive(&cursor->attempt, take_ticket(cursor),
+								 &cursor->batch.reply, error))
 			return false;
-		mts_wire_view(&cursor->reply, &reply);
+		mts_wire_view(&cursor->batch.reply, &reply);
 	} while (reads_moment(cursor) &&
-			 !mts_snapshot_read_time(cursor->snapshot, &reply));
-	cursor->is_open = begin_batch(cursor, error);
-	return cursor->is_open;
+			 !mts_snapshot_read_time(cursor->find.snapshot, &reply));
+	if (!begin_batch(cursor, error))
+		return false;
+	cursor->state = OPEN;
+	return true;
 }
 
 /*
@@ -630,7 +531,7 @@ is_capped(const MtsCursor *cursor)
 	{
 		const bson_t *reply = mts_command_try_run(
 			cursor->connection, mts_document_text(cursor->database),
-			cursor->message,
+			cursor->attempt.message,
 			mts_document_make("{listCollections: 1, filter: {name: %s}}",
 							  name));
 		bson_iter_t iter, capped;
@@ -671,7 +572,7 @@ should_choose_again(const MtsCursor *cursor, const bson_error_t *error)
 									cursor->collection);
 		return true;
 	}
-	return mts_snapshot_time(cursor->snapshot) == 0 &&
+	return mts_snapshot_time(cursor->find.snapshot) == 0 &&
 		   bson_get_monotonic_time() < cursor->attempt.expiry;
 }
 
@@ -681,36 +582,21 @@ report_failure(const MtsCursor *cursor, bson_error_t *error)
 {
 	MtsConnection *connection = cursor->connection;
 
-	if (!cursor->xact)
-		mts_report_failure(connection, cursor->message, error);
+	if (!cursor->joined.xact)
+		mts_report_failure(connection, cursor->attempt.message, error);
 	if (error->domain == MONGOC_ERROR_SERVER)
 	{
 		/* a transaction has no other way to read a capped collection */
 		if (error->code == MTS_CODE_SNAPSHOT_UNAVAILABLE && is_capped(cursor))
 			error->code = MTS_CODE_NOT_IN_TRANSACTION;
 		/* the transaction that it reads has ended, and another has begun */
-		else if (cursor->xact_starts != mts_xact_starts(connection))
+		else if (cursor->joined.starts != mts_xact_starts(connection))
 			error->code = MTS_CODE_NO_SUCH_TRANSACTION;
 	}
 	/* the server has aborted it, and a savepoint may continue it */
-	if (cursor->xact_starts == mts_xact_starts(connection))
+	if (cursor->joined.starts == mts_xact_starts(connection))
 		mts_xact_abort(connection, error);
-	mts_xact_report_failure(connection, cursor->message, error);
-	pg_unreachable();
-}
-
-/* Raise an error: a cursor would return what was written later. */
-static _Noreturn void
-refuse_late(const MtsCursor *cursor)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("%s", cursor->message),
-			 errdetail("The transaction has written to the collection since "
-					   "the statement began, and MongoDB would return what "
-					   "was written."),
-			 errhint("Read the rows before they are written, for example into "
-					 "a temporary table.")));
+	mts_xact_report_failure(connection, cursor->attempt.message, error);
 	pg_unreachable();
 }
 
@@ -721,22 +607,31 @@ refuse_late(const MtsCursor *cursor)
 static void
 join_xact(MtsCursor *cursor)
 {
-	if (cursor->xact)
-		dlist_delete(&cursor->node);
-	cursor->xact = NULL;
-	if (cursor->in_xact)
-		cursor->xact = mts_xact_transaction(cursor->connection);
-	if (!cursor->xact)
+	MtsTransaction *xact = NULL;
+
+	mts_xact_reader_close(&cursor->joined.reader);
+	cursor->joined.xact = NULL;
+	cursor->attempt.in_transaction = false;
+	if (cursor->find.in_xact)
+		xact = mts_xact_transaction(cursor->connection);
+	if (!xact)
 		return;
 	if (mts_xact_writes_since(cursor->connection, cursor->database,
-							  cursor->collection, cursor->before))
-	{
-		cursor->xact = NULL;
-		refuse_late(cursor);
-	}
-	dlist_push_tail(&xact_cursors, &cursor->node);
-	cursor->xact_starts = mts_xact_starts(cursor->connection);
-	cursor->attempt.needs_primary = true;
+							  cursor->collection, cursor->find.before))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("%s", cursor->attempt.message),
+				 errdetail(
+					 "The transaction has written to the collection since "
+					 "the statement began, and MongoDB would return what "
+					 "was written."),
+				 errhint(
+					 "Read the rows before they are written, for example into "
+					 "a temporary table.")));
+	cursor->joined.xact = xact;
+	cursor->joined.starts = mts_xact_starts(cursor->connection);
+	mts_xact_reader_enlist(&cursor->joined.reader);
+	cursor->attempt.needs_primary = cursor->attempt.in_transaction = true;
 }
 
 /*
@@ -747,29 +642,15 @@ join_xact(MtsCursor *cursor)
 static bool
 reads_otherwise(MtsCursor *cursor, const bson_error_t *error)
 {
-	bool was_raw = bson_has_field(cursor->command, "rawData");
-	bson_t *command;
-	bson_iter_t iter;
+	Opening *opening = &cursor->opening;
 
-	if (!cursor->other_buckets || error->domain != MONGOC_ERROR_SERVER ||
+	if (!opening->other_command || error->domain != MONGOC_ERROR_SERVER ||
 		(error->code != MTS_CODE_NO_BUCKETS_COLLECTION &&
-		 !(was_raw && error->code == MTS_CODE_UNKNOWN_FIELD)))
+		 !(cursor->find.raw_data && error->code == MTS_CODE_UNKNOWN_FIELD)))
 		return false;
-	command = bson_new();
-	bson_iter_init(&iter, cursor->command);
-	bson_iter_next(&iter);
-	bson_append_utf8(command, bson_iter_key(&iter), -1, cursor->other_buckets,
-					 -1);
-	while (bson_iter_next(&iter))
-		if (strcmp(bson_iter_key(&iter), "rawData") != 0)
-			bson_append_iter(command, NULL, 0, &iter);
-	if (!was_raw)
-		bson_append_bool(command, "rawData", -1, true);
-	bson_reinit(cursor->command);
-	bson_concat(cursor->command, command);
-	bson_destroy(command);
-	cursor->collection = cursor->other_buckets;
-	cursor->other_buckets = NULL;
+	cursor->collection = opening->other_collection;
+	opening->command = opening->other_command;
+	opening->other_command = NULL;
 	return true;
 }
 
@@ -789,13 +670,13 @@ is_excluded(const MtsCursor *cursor, const bson_error_t *error)
 static bool
 should_open_again(MtsCursor *cursor, int tries, const bson_error_t *error)
 {
-	if (cursor->xact && is_excluded(cursor, error) &&
+	if (cursor->joined.xact && is_excluded(cursor, error) &&
 		mts_xact_end_reading(cursor->connection))
 	{
 		join_xact(cursor);
 		return true;
 	}
-	if (!cursor->xact)
+	if (!cursor->joined.xact)
 		return reads_otherwise(cursor, error) ||
 			   mts_attempt_should_repeat(&cursor->attempt, error) ||
 			   should_choose_again(cursor, error);
@@ -811,20 +692,8 @@ static void
 select_server(MtsCursor *cursor)
 {
 	mts_attempt_select_server(&cursor->attempt);
-	if (reads_moment(cursor) && mts_snapshot_time(cursor->snapshot) == 0)
+	if (reads_moment(cursor) && mts_snapshot_time(cursor->find.snapshot) == 0)
 		await_moment(cursor);
-}
-
-/*
- * Tell whether the server has refused to show the documents of a cursor, which
- * may be.  It stays closed, without a batch, so that it returns none.
- */
-static bool
-is_hidden(const MtsCursor *cursor, const bson_error_t *error)
-{
-	return cursor->may_be_refused && !cursor->xact &&
-		   error->domain == MONGOC_ERROR_SERVER &&
-		   error->code == MTS_CODE_UNAUTHORIZED;
 }
 
 /*
@@ -834,7 +703,7 @@ is_hidden(const MtsCursor *cursor, const bson_error_t *error)
 static void
 open_cursor(MtsCursor *cursor)
 {
-	bool is_sent = cursor->is_awaited && !cursor->is_open;
+	bool is_sent = cursor->wait.since != 0 && cursor->state == NOT_OPEN;
 	bson_error_t error;
 	int tries = 0;
 	bool ok;
@@ -853,24 +722,30 @@ open_cursor(MtsCursor *cursor)
 		is_sent = false;
 		ok = send_command(cursor, &error);
 	} while (!ok && should_open_again(cursor, ++tries, &error));
-	if (!ok && !is_hidden(cursor, &error))
+	if (ok)
+		return;
+	if (!cursor->find.may_be_refused || cursor->joined.xact ||
+		error.domain != MONGOC_ERROR_SERVER ||
+		error.code != MTS_CODE_UNAUTHORIZED)
 		report_failure(cursor, &error);
+	cursor->state = REFUSED;
 }
 
 /* Set the size of the next batch by what the current one has shown. */
 static void
 set_next_size(MtsCursor *cursor)
 {
-	int64 most = cursor->fetch_size;
+	int64 most = cursor->find.fetch_size;
 	int64 bytes =
 		cursor->connection->is_local ? LOCAL_BATCH_BYTES : BATCH_BYTES;
 
-	if (cursor->batch_size == 0 || cursor->documents == 0)
+	if (cursor->batch.size == 0 || cursor->batch.documents == 0)
 		return;
-	most = Min(most, bytes * cursor->documents / cursor->bytes + 1);
-	cursor->next_size =
-		(int) Min((int64) cursor->batch_size * MTS_BATCH_GROWTH, most);
-	cursor->is_growing = cursor->next_size < most;
+	most =
+		Min(most, bytes * cursor->batch.documents / cursor->batch.bytes + 1);
+	cursor->more.size =
+		(int) Min((int64) cursor->batch.size * MTS_BATCH_GROWTH, most);
+	cursor->more.is_growing = cursor->more.size < most;
 }
 
 /*
@@ -882,22 +757,20 @@ ask(MtsCursor *cursor, bson_error_t *error)
 {
 	MtsConnection *connection = cursor->connection;
 	bson_t command = BSON_INITIALIZER;
-	MtsAttempt attempt;
 	bool ok;
 
 	if (!mts_exchange_is_usable(&connection->exchange,
 								cursor->attempt.server.channel) &&
 		!mts_topology_connect(connection, &cursor->attempt.server, error))
 		return false;
-	attempt = make_attempt(cursor);
-	bson_append_int64(&command, "getMore", -1, cursor->id);
-	bson_append_utf8(&command, "collection", -1, cursor->source, -1);
-	if (cursor->next_size > 0)
-		bson_append_int64(&command, "batchSize", -1, cursor->next_size);
-	if (cursor->xact)
-		mts_transaction_append(cursor->xact, &command);
-	ok = mts_command_submit_more(&attempt, cursor->database, &command,
-								 &cursor->ticket, error);
+	bson_append_int64(&command, "getMore", -1, cursor->more.id);
+	bson_append_utf8(&command, "collection", -1, cursor->more.source, -1);
+	if (cursor->more.size > 0)
+		bson_append_int64(&command, "batchSize", -1, cursor->more.size);
+	if (cursor->joined.xact)
+		mts_transaction_append(cursor->joined.xact, &command);
+	ok = mts_command_submit_more(&cursor->attempt, cursor->database, &command,
+								 &cursor->more.ticket, error);
 	bson_destroy(&command);
 	return ok;
 }
@@ -912,21 +785,19 @@ static bool
 receive_batch(MtsCursor *cursor, bson_error_t *error)
 {
 	MtsConnection *connection = cursor->connection;
-	int64 began =
-		cursor->is_awaited ? cursor->awaited_since : bson_get_monotonic_time();
-	MtsAttempt attempt;
+	int64 began = cursor->wait.since != 0 ? cursor->wait.since
+										  : bson_get_monotonic_time();
 
 	set_next_size(cursor);
-	if (cursor->ticket == 0 && !ask(cursor, error))
+	if (cursor->more.ticket == 0 && !ask(cursor, error))
 		return false;
-	attempt = make_attempt(cursor);
-	cursor->batch_size = cursor->next_size;
+	cursor->batch.size = cursor->more.size;
 	connection->round_trips++;
-	if (!mts_command_receive(&attempt, take_ticket(cursor), &cursor->reply,
-							 error) ||
+	if (!mts_command_receive(&cursor->attempt, take_ticket(cursor),
+							 &cursor->batch.reply, error) ||
 		!begin_batch(cursor, error))
 		return false;
-	if (cursor->id != 0 && !cursor->is_growing &&
+	if (cursor->more.id != 0 && !cursor->more.is_growing &&
 		bson_get_monotonic_time() - began <= SOON_USECS &&
 		mts_exchange_may_read_ahead(&connection->exchange))
 		(void) ask(cursor, error);
@@ -944,21 +815,21 @@ read_next(MtsCursor *cursor, const bson_t **doc, bson_error_t *error)
 
 	*doc = NULL;
 	/* a batch can be empty without being the last one */
-	while (mts_element_next(&cursor->batch, &element) != MTS_NEXT_OK)
+	while (mts_element_next(&cursor->batch.rest, &element) != MTS_NEXT_OK)
 	{
-		if (cursor->id == 0)
+		if (cursor->more.id == 0)
 			return true;
 		mts_wait_reset(&cursor->connection->wait);
 		if (!receive_batch(cursor, error))
 			return false;
 	}
-	if (!cursor->doc)
-		cursor->doc = bson_new();
+	if (!cursor->batch.doc)
+		cursor->batch.doc = bson_new();
 	/* reply.c has checked its length */
-	(void) bson_init_static(cursor->doc, element.value, element.size);
-	cursor->documents++;
-	cursor->bytes += element.size;
-	*doc = cursor->doc;
+	(void) bson_init_static(cursor->batch.doc, element.value, element.size);
+	cursor->batch.documents++;
+	cursor->batch.bytes += element.size;
+	*doc = cursor->batch.doc;
 	return true;
 }
 
@@ -974,20 +845,20 @@ receive(MtsCursor *cursor)
 	const bson_t *doc;
 	bson_error_t error;
 
-	if (!cursor->is_open)
+	if (cursor->state == NOT_OPEN)
 		open_cursor(cursor);
 	while (!read_next(cursor, &doc, &error))
 	{
 		/* another cursor could return documents again, or in another order */
-		if (cursor->has_begun || cursor->xact ||
+		if (cursor->state >= BEGUN || cursor->joined.xact ||
 			!mts_attempt_should_repeat(&cursor->attempt, &error))
 			report_failure(cursor, &error);
 		open_cursor(cursor);
 	}
-	cursor->has_begun = true;
-	cursor->has_ended = !doc;
-	if (cursor->round_trips)
-		*cursor->round_trips += cursor->connection->round_trips - before;
+	if (cursor->state != REFUSED)
+		cursor->state = doc ? BEGUN : ENDED;
+	if (cursor->find.round_trips)
+		*cursor->find.round_trips += cursor->connection->round_trips - before;
 	return doc;
 }
 
@@ -997,11 +868,11 @@ receive(MtsCursor *cursor)
 static bool
 has_documents(const MtsCursor *cursor)
 {
-	MtsElementCursor batch = cursor->batch;
+	MtsElementCursor rest = cursor->batch.rest;
 	MtsElement element;
 
-	return cursor->is_open &&
-		   mts_element_next(&batch, &element) == MTS_NEXT_OK;
+	return cursor->state >= OPEN &&
+		   mts_element_next(&rest, &element) == MTS_NEXT_OK;
 }
 
 /*
@@ -1015,23 +886,23 @@ send_ahead(MtsCursor *cursor)
 	bson_error_t error;
 	bool ok;
 
-	if (cursor->ticket != 0)
+	if (cursor->more.ticket != 0)
 		return true;
-	if (cursor->is_open ? cursor->id == 0
-						: cursor->attempt.has_failed ||
-							  (cursor->in_xact &&
-							   mts_xact_transaction(cursor->connection)))
+	if (cursor->state >= OPEN ? cursor->more.id == 0
+							  : cursor->attempt.has_failed ||
+									(cursor->find.in_xact &&
+									 mts_xact_transaction(cursor->connection)))
 		return false;
 	mts_wait_reset(&cursor->connection->wait);
-	if (cursor->is_open)
+	if (cursor->state >= OPEN)
 	{
 		set_next_size(cursor);
 		return ask(cursor, &error);
 	}
 	select_server(cursor);
 	ok = submit_command(cursor, &error);
-	if (cursor->round_trips)
-		*cursor->round_trips += cursor->connection->round_trips - before;
+	if (cursor->find.round_trips)
+		*cursor->find.round_trips += cursor->connection->round_trips - before;
 	return ok;
 }
 
@@ -1041,11 +912,11 @@ is_overdue(MtsCursor *cursor, const mongoc_stream_t *stream)
 {
 	int64 now = bson_get_monotonic_time();
 
-	if (now >= cursor->awaited_until)
+	if (now >= cursor->wait.until)
 		return true;
-	if (now < cursor->silence_expiry)
+	if (now < cursor->wait.silence_expiry)
 		return false;
-	cursor->silence_expiry = now + SILENT_TIME;
+	cursor->wait.silence_expiry = now + SILENT_TIME;
 	return mts_stream_is_abandoned(stream);
 }
 
@@ -1064,18 +935,17 @@ mts_cursor_must_wait(MtsCursor *cursor)
 	const mongoc_stream_t *stream;
 
 	CHECK_FOR_INTERRUPTS();
-	if (cursor->xact || cursor->has_ended || has_documents(cursor) ||
-		!send_ahead(cursor))
+	if (cursor->joined.xact || cursor->state == ENDED ||
+		has_documents(cursor) || !send_ahead(cursor))
 		return false;
-	if (!cursor->is_awaited)
+	if (cursor->wait.since == 0)
 	{
-		cursor->is_awaited = true;
-		dlist_push_tail(&awaited_cursors, &cursor->awaited);
-		cursor->awaited_since = bson_get_monotonic_time();
-		cursor->awaited_until = mts_wait_expiry(exchange->timeout);
-		cursor->silence_expiry = cursor->awaited_since + SILENT_TIME;
+		dlist_push_tail(&waiting_cursors, &cursor->wait.node);
+		cursor->wait.since = bson_get_monotonic_time();
+		cursor->wait.until = mts_wait_expiry(exchange->timeout);
+		cursor->wait.silence_expiry = cursor->wait.since + SILENT_TIME;
 	}
-	stream = mts_exchange_await(exchange, cursor->ticket);
+	stream = mts_exchange_await(exchange, cursor->more.ticket);
 	return stream && !is_overdue(cursor, stream);
 }
 
@@ -1096,8 +966,8 @@ mts_cursor_wait_any(List *cursors)
 	{
 		MtsCursor *cursor = lfirst(lc);
 
-		streams[n] =
-			mts_exchange_await(&cursor->connection->exchange, cursor->ticket);
+		streams[n] = mts_exchange_await(&cursor->connection->exchange,
+										cursor->more.ticket);
 		if (!streams[n++])
 			return;
 	}
@@ -1106,35 +976,28 @@ mts_cursor_wait_any(List *cursors)
 
 /* ---- Spools ------------------------------------------------------------- */
 
-/* Read the next document of a spool; NULL at its end. */
-static bson_t *
-read_spooled(MtsCursor *cursor)
+/*
+ * Read the documents that follow into the spool.  The caller still reads the
+ * last one.  A cursor whose transaction was aborted is left alone: its next
+ * document is an error.
+ */
+static bool
+read_rest(MtsXactReader *reader)
 {
-	MemoryContext memory;
-	bson_t *doc;
-	uint32 size;
-	uint8 *bytes;
+	MtsCursor *cursor =
+		(MtsCursor *) ((char *) reader - offsetof(MtsCursor, joined.reader));
+	Joined *joined = &cursor->joined;
+	const bson_t *doc;
 
-	if (cursor->nspooled < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_CURSOR_STATE),
-				 errmsg("%s", cursor->message),
-				 errdetail("The documents that follow could not be kept "
-						   "before the transaction wrote others."),
-				 errhint("Run the transaction again.")));
-	if (cursor->nspooled == 0)
-		return NULL;
-	memory = AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw spool",
-								   ALLOCSET_DEFAULT_SIZES);
-	mts_spool_read(&cursor->spool, &size, sizeof(size));
-	bytes = MemoryContextAlloc(memory, size);
-	mts_spool_read(&cursor->spool, bytes, size);
-	doc = bson_new_from_data(bytes, size);
-	MemoryContextDelete(memory);
-	if (!doc)
-		elog(ERROR, "a document in a spool is damaged");
-	cursor->nspooled--;
-	return doc;
+	if (cursor->state < OPEN || cursor->state == ENDED ||
+		joined->starts != mts_xact_starts(cursor->connection))
+		return false;
+	mts_wire_move(&joined->shown.reply, &cursor->batch.reply);
+	joined->shown.doc = cursor->batch.doc;
+	cursor->batch.doc = NULL;
+	while ((doc = receive(cursor)))
+		mts_xact_reader_put(reader, bson_get_data(doc), doc->len);
+	return true;
 }
 
 /*
@@ -1146,38 +1009,18 @@ read_spooled(MtsCursor *cursor)
 const bson_t *
 mts_cursor_next(MtsCursor *cursor)
 {
-	const bson_t *doc = cursor->is_spooled ? NULL : receive(cursor);
+	MtsXactReader *reader = &cursor->joined.reader;
+	const uint8 *bytes;
+	uint32 size;
 
-	if (!cursor->xact)
-		return doc;
-	/* a write can read on while the caller looks at it */
-	bson_destroy(cursor->returned);
-	cursor->returned = NULL;
-	cursor->returned = cursor->is_spooled ? read_spooled(cursor)
-					   : doc              ? bson_copy(doc)
-										  : NULL;
-	return cursor->returned;
-}
-
-/* Read what follows of a cursor into its spool. */
-static void
-spool(MtsCursor *cursor)
-{
-	const bson_t *doc;
-	int64 n = 0;
-
-	cursor->is_spooled = true;
-	/* until that has succeeded */
-	cursor->nspooled = -1;
-	cursor->spool.context = GetMemoryChunkContext(cursor);
-	while ((doc = receive(cursor)))
-	{
-		mts_spool_append(&cursor->spool, &doc->len, sizeof(doc->len));
-		mts_spool_append(&cursor->spool, bson_get_data(doc), doc->len);
-		n++;
-	}
-	mts_spool_rewind(&cursor->spool);
-	cursor->nspooled = n;
+	if (reader->state < MTS_READER_FAILED)
+		return receive(cursor);
+	bytes = mts_xact_reader_get(reader, &size);
+	if (!bytes)
+		return NULL;
+	/* they were checked */
+	(void) bson_init_static(cursor->batch.doc, bytes, size);
+	return cursor->batch.doc;
 }
 
 /*
@@ -1188,67 +1031,7 @@ spool(MtsCursor *cursor)
 bool
 mts_cursor_is_refused(const MtsCursor *cursor)
 {
-	return cursor->may_be_refused && !cursor->xact && !cursor->is_open;
-}
-
-/*
- * mts_cursor_await_write
- *		Have a reader read all before the transaction writes to its server,
- *		unless it leaves the list before.
- */
-void
-mts_cursor_await_write(MtsLateReader *reader)
-{
-	dlist_push_tail(&late_readers, &reader->node);
-}
-
-/*
- * Have a reader of a server that has not begun read all; false if none.  It
- * leaves the list.
- */
-static bool
-read_late(Oid serverid)
-{
-	dlist_iter iter;
-
-	dlist_foreach(iter, &late_readers)
-	{
-		MtsLateReader *reader = dlist_container(MtsLateReader, node, iter.cur);
-
-		if (reader->serverid != serverid)
-			continue;
-		dlist_delete(&reader->node);
-		reader->read_all(reader);
-		return true;
-	}
-	return false;
-}
-
-/*
- * mts_cursor_spool
- *		Have the open cursors of a connection's transaction return what they
- *		would now, whatever the transaction writes from now on.  Readers that
- *		have not begun read all.
- *
- * A cursor of a transaction that was aborted stays as it is: its next document
- * is an error.
- */
-void
-mts_cursor_spool(const MtsConnection *connection)
-{
-	dlist_iter iter;
-
-	while (read_late(connection->serverid))
-		;
-	dlist_foreach(iter, &xact_cursors)
-	{
-		MtsCursor *cursor = dlist_container(MtsCursor, node, iter.cur);
-
-		if (cursor->connection == connection && cursor->is_open &&
-			!cursor->has_ended && !cursor->is_spooled &&
-			cursor->xact_starts == mts_xact_starts(connection))
-			spool(cursor);
-	}
+	return cursor->state == REFUSED;
 }
 
 /*
@@ -1280,56 +1063,6 @@ mts_cursor_first(MtsConnection *connection, const char *database,
 	return doc;
 }
 
-/* ---- Plans -------------------------------------------------------------- */
-
-/*
- * mts_cursor_try_explain
- *		Ask for the plan of a query, if the server answers soon; otherwise
- *		returns false.
- *
- * *reply is NULL if the server refuses.  Otherwise it lives as long as the
- * current memory context.  Giving up loses the connection, so that is not done
- * while other cursors are open on it.
- */
-bool
-mts_cursor_try_explain(MtsConnection *connection, const char *database,
-					   const char *collection, const MtsFind *find,
-					   const bson_t **reply)
-{
-	bool is_shared = connection->pins > 0;
-	MtsCursor *cursor =
-		mts_cursor_find(connection, database, collection, find);
-	MtsAttempt *attempt = &cursor->attempt;
-	bson_error_t error = {0};
-	bool ok;
-
-	/* it has no write concern, and is not sent again after an election */
-	attempt->is_write = attempt->is_repeatable = false;
-	if (!is_shared)
-		mts_attempt_begin_optional(attempt);
-	do
-	{
-		bson_t *command = bson_copy(cursor->command);
-
-		mts_document_adopt(command);
-		if (cursor->compares_text)
-			mts_attempt_append_collation(attempt, command);
-		command = mts_document_make("{explain: %o, verbosity: 'queryPlanner', "
-									"maxTimeMS: %d}",
-									command, OPTIONAL_EXPLAIN_MSECS);
-		ok = mts_attempt_try_select_server(attempt, &error) &&
-			 mts_command_send(attempt, database, command, reply, &error);
-	} while (!ok && mts_attempt_should_repeat(attempt, &error));
-	mts_attempt_end_optional(attempt, ok, &error);
-	mts_cursor_close(cursor);
-	if (!ok)
-	{
-		*reply = NULL;
-		CHECK_FOR_INTERRUPTS();
-	}
-	return ok || error.domain == MONGOC_ERROR_SERVER;
-}
-
 /* ---- Names of collections ----------------------------------------------- */
 
 /* Make a cursor over the names of the collections that match a filter. */
@@ -1339,8 +1072,8 @@ make_name_cursor(MtsConnection *connection, const char *database,
 {
 	MtsCursor *cursor = mts_cursor_collections(connection, database);
 
-	bson_append_document(cursor->command, "filter", -1, filter);
-	bson_append_bool(cursor->command, "nameOnly", -1, true);
+	mts_template_fields(cursor->opening.command,
+						"{filter: %o, nameOnly: true}", filter);
 	return cursor;
 }
 
@@ -1392,7 +1125,7 @@ mts_cursor_list_names(MtsConnection *connection, const char *database,
 		ok = read_names(cursor, &names, &error);
 	} while (!ok && mts_attempt_should_repeat(&cursor->attempt, &error));
 	if (!ok)
-		mts_report_failure(connection, cursor->message, &error);
+		mts_report_failure(connection, cursor->attempt.message, &error);
 	mts_cursor_close(cursor);
 	return names;
 }

@@ -122,6 +122,7 @@ find_rollups(const MtsImport *import, List *collections)
 						MTS_ROLLUP_STATES,
 						&(MtsFind){.filter = mts_document_new(),
 								   .projection = mts_document_make("{_id: 1}"),
+								   .first_batch = MTS_FIRST_BATCH,
 								   .may_be_refused = true});
 	const bson_t *doc;
 

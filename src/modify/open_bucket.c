@@ -225,6 +225,8 @@ find_in_collection(const MtsTargeting *targeting, MtsConnection *connection,
 	mts_bucket_write_require_room(&table->layout, 1, filter);
 	mts_bucket_write_array_path(&table->layout, array);
 	find.group = make_group(targeting, array);
+	/* with one more, the server knows that all groups have been returned */
+	find.first_batch = n + 1;
 	cursor = mts_cursor_find(connection, table->database, collection, &find);
 	for (int i = 0; i < n; i++)
 		mts_open_bucket_set(keys[i].open, NULL, 0);

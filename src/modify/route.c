@@ -14,6 +14,7 @@
 #include "driver/document.h"
 #include "driver/cursor.h"
 #include "driver/xact.h"
+#include "driver/xact_reader.h"
 #include "table/collections.h"
 #include "table/index.h"
 
@@ -114,7 +115,7 @@ create_if_absent(MtsBulk *bulk)
 						 bulk->route->index);
 		bulk->has_restarted |=
 			bulk->joins_xact && mts_xact_is_active(bulk->connection->serverid);
-		mts_cursor_spool(bulk->connection);
+		mts_xact_reader_read_all(bulk->connection);
 		(void) mts_xact_restart(bulk->connection);
 	}
 	remember(bulk->route, bulk->collection);

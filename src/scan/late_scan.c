@@ -26,18 +26,6 @@
 
 #include "driver/document.h"
 
-/* Remove a scan from the list of those that wait, where it is freed. */
-static void
-leave(void *arg)
-{
-	MtsLateScan *scan = arg;
-
-	if (scan->late == MTS_LATE_WAITING)
-		dlist_delete(&scan->reader.node);
-	scan->late = MTS_LATE_NOT;
-	mts_spool_close(&scan->spool);
-}
-
 /* Tell whether an expression has a parameter that cannot be evaluated. */
 static bool
 has_unknown(Node *node, void *context)
@@ -59,62 +47,40 @@ has_unknown(Node *node, void *context)
 	return expression_tree_walker(node, has_unknown, context);
 }
 
-/* Append a row and its ctid to the spool. */
-static void
-append_row(MtsLateScan *scan, TupleTableSlot *slot)
-{
-	bool is_copy;
-	MinimalTuple row = ExecFetchSlotMinimalTuple(slot, &is_copy);
-
-	mts_spool_append(&scan->spool, &slot->tts_tid, sizeof(slot->tts_tid));
-	mts_spool_append(&scan->spool, &row->t_len, sizeof(row->t_len));
-	mts_spool_append(&scan->spool, row, row->t_len);
-	if (is_copy)
-		pfree(row);
-	scan->nrows++;
-}
-
 /* Spool all rows of a scan that has not begun, before a write. */
-static void
-read_all(MtsLateReader *reader)
+static bool
+read_all(MtsXactReader *reader)
 {
 	MtsLateScan *scan = (MtsLateScan *) reader;
 	const ForeignScan *plan = (ForeignScan *) scan->state->ss.ps.plan;
 	ExprContext *econtext = scan->state->ss.ps.ps_ExprContext;
 	MemoryContext old;
+	TupleTableSlot *slot;
 
-	scan->late = MTS_LATE_NOT;
 	if (has_unknown((Node *) plan->fdw_exprs, scan) ||
 		has_unknown((Node *) plan->scan.plan.qual, scan))
-		return;
-	/* until all are read, in case of an error */
-	scan->late = MTS_LATE_FAILED;
+		return false;
 	PushActiveSnapshot(scan->state->ss.ps.state->es_snapshot);
 	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
-	for (;;)
+	for (slot = scan->next(scan->state); !TupIsNull(slot);
+		 slot = scan->next(scan->state))
 	{
-		TupleTableSlot *slot;
+		bool is_copy;
+		MinimalTuple row = ExecFetchSlotMinimalTuple(slot, &is_copy);
 
+		mts_xact_reader_put(reader, &slot->tts_tid, sizeof(slot->tts_tid));
+		mts_xact_reader_put(reader, row, row->t_len);
 		ResetExprContext(econtext);
-		slot = scan->next(scan->state);
-		if (TupIsNull(slot))
-			break;
-		append_row(scan, slot);
 	}
 	MemoryContextSwitchTo(old);
 	PopActiveSnapshot();
-	mts_spool_rewind(&scan->spool);
-	scan->nleft = scan->nrows;
-	scan->late = MTS_LATE_READ;
+	return true;
 }
 
-/* Have the scan read if the transaction writes before it begins. */
 static void
-enlist(MtsLateScan *scan)
+close_reader(void *reader)
 {
-	scan->nrows = 0;
-	scan->late = MTS_LATE_WAITING;
-	mts_cursor_await_write(&scan->reader);
+	mts_xact_reader_close(reader);
 }
 
 /*
@@ -128,56 +94,32 @@ mts_late_scan_new(ForeignScanState *state, Oid serverid, MtsNextRow next)
 {
 	MtsLateScan *scan = palloc0(sizeof(MtsLateScan));
 
-	scan->reader = (MtsLateReader){.serverid = serverid, .read_all = read_all};
+	scan->reader = (MtsXactReader){.serverid = serverid,
+								   .read_all = read_all,
+								   .spool.context = CurrentMemoryContext};
 	scan->state = state;
 	scan->next = next;
 	scan->portal = ActivePortal;
-	scan->spool.context = CurrentMemoryContext;
-	mts_document_release_with(leave, scan);
-	enlist(scan);
+	mts_document_release_with(close_reader, &scan->reader);
+	mts_xact_reader_enlist(&scan->reader);
 	return scan;
-}
-
-/*
- * mts_late_scan_begin
- *		Tell whether the rows of a scan have been read; otherwise it begins
- *		now.
- */
-bool
-mts_late_scan_begin(MtsLateScan *scan)
-{
-	if (scan->late == MTS_LATE_WAITING)
-	{
-		dlist_delete(&scan->reader.node);
-		scan->late = MTS_LATE_NOT;
-	}
-	return scan->late != MTS_LATE_NOT;
 }
 
 /* mts_late_scan_next: fill a slot with the next row; empty at the end. */
 void
 mts_late_scan_next(MtsLateScan *scan, TupleTableSlot *slot)
 {
+	uint32 size;
+	const void *item = mts_xact_reader_get(&scan->reader, &size);
 	ItemPointerData tid;
-	MinimalTuple row;
-	uint32 len;
 
-	if (scan->late == MTS_LATE_FAILED)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_CURSOR_STATE),
-				 errmsg("the rows of a scan could not be kept before the "
-						"transaction wrote others"),
-				 errhint("Run the transaction again.")));
 	ExecClearTuple(slot);
-	if (scan->nleft == 0)
+	if (!item)
 		return;
-	mts_spool_read(&scan->spool, &tid, sizeof(tid));
-	mts_spool_read(&scan->spool, &len, sizeof(len));
-	row = palloc(len);
-	mts_spool_read(&scan->spool, row, len);
-	ExecForceStoreMinimalTuple(row, slot, false);
+	tid = *(const ItemPointerData *) item;
+	item = mts_xact_reader_get(&scan->reader, &size);
+	ExecForceStoreMinimalTuple((MinimalTuple) item, slot, false);
 	slot->tts_tid = tid;
-	scan->nleft--;
 }
 
 /*
@@ -188,22 +130,12 @@ mts_late_scan_next(MtsLateScan *scan, TupleTableSlot *slot)
 bool
 mts_late_scan_reset(MtsLateScan *scan)
 {
-	if (scan->late == MTS_LATE_READ && !scan->state->ss.ps.chgParam)
+	if (scan->reader.state == MTS_READER_SPOOLED &&
+		!scan->state->ss.ps.chgParam)
 	{
-		mts_spool_rewind(&scan->spool);
-		scan->nleft = scan->nrows;
+		mts_xact_reader_rewind(&scan->reader);
 		return true;
 	}
-	if (scan->late == MTS_LATE_WAITING)
-		return false;
-	mts_spool_close(&scan->spool);
-	enlist(scan);
+	mts_xact_reader_enlist(&scan->reader);
 	return false;
-}
-
-/* mts_late_scan_end: free the rows. */
-void
-mts_late_scan_end(MtsLateScan *scan)
-{
-	leave(scan);
 }

@@ -596,7 +596,7 @@ mts_source_aggregate(const MtsBucketSource *source, const char *collection,
  * mts_source_try_explain
  *		Ask MongoDB for its plan of a query on a collection.
  *
- * The result and *reply are those of mts_cursor_try_explain().
+ * The result and *reply are those of mts_find_try_explain().
  */
 bool
 mts_source_try_explain(const MtsBucketSource *source, const MtsFind *find,
@@ -605,9 +605,8 @@ mts_source_try_explain(const MtsBucketSource *source, const MtsFind *find,
 	MtsFind ours = *find;
 
 	complete_find(source, &ours);
-	return mts_cursor_try_explain(connection_of(source),
-								  source->table->database, collection, &ours,
-								  reply);
+	return mts_find_try_explain(&ours, connection_of(source),
+								source->table->database, collection, reply);
 }
 
 /* ---- Indexes ------------------------------------------------------------ */

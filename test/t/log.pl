@@ -174,6 +174,18 @@ foreach my $case (
 }
 messages('DEALLOCATE ALL; RESET plan_cache_mode');
 
+# ---- Open buckets ---------------------------------------------------------
+
+messages(q{CREATE FOREIGN TABLE limited (ts timestamptz OPTIONS (field 's[].t'), k int, v float8 OPTIONS (field 's[].v'))
+	SERVER mongo OPTIONS (bucket_time_field 'day', bucket_span '1 day', bucket_max_points '5')});
+foreach my $minute (0, 3, 6)
+{
+	my $insert = "INSERT INTO limited SELECT timestamptz '2020-01-01Z' + i * interval '1 min', k, i
+		FROM generate_series($minute, $minute + 2) i, generate_series(1, 3) k";
+
+	is(commands($insert) =~ s/, (?:insert|update) .*//r, 'aggregate limited', 'one reply has the open buckets of all keys');
+}
+
 $node->safe_psql('postgres', 'CREATE ROLE somebody; CREATE ROLE allowed;
 	GRANT SET ON PARAMETER mongo_ts_fdw.log_commands TO allowed');
 (undef, $err) = session_query($session, 'RESET mongo_ts_fdw.log_commands;

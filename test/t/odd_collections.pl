@@ -296,6 +296,14 @@ SKIP:
 		is(query(q{ANALYZE folded; SELECT count(*) FROM folded WHERE k = 'A'}), '1', "after ANALYZE $indexed");
 		query(q{SELECT mongo_ts_create_index('folded')});
 	}
+	# as if it were large
+	my $first = 'SELECT DISTINCT ON (k) k FROM folded ORDER BY k, ts';
+
+	query(q{ALTER FOREIGN TABLE folded ALTER k SET (n_distinct = 3); ANALYZE folded;
+		UPDATE pg_class SET reltuples = 1e10, relpages = 1e8 WHERE oid = 'folded'::regclass});
+	like(query("EXPLAIN $first"), qr/MongoDB Query: db\.folded\.aggregate\(.*\$first/, 'MongoDB finds the first of each');
+	is(query(qq{SELECT string_agg(k, ',' ORDER BY k COLLATE "C") FROM ($first) q}), 'A,a,b', '.. byte by byte');
+	query('ALTER FOREIGN TABLE folded ALTER k RESET (n_distinct); ANALYZE folded');
 	query(q{INSERT INTO folded VALUES ('2024-01-01Z', 'B', 9), ('2024-01-01 00:01Z', 'B', 8)});
 	is(query(q{SELECT string_agg(k || v, ',' ORDER BY k COLLATE "C", v) FROM folded}), 'A2,B8,B9,a1,b3', 'INSERT makes a bucket of its own');
 	query(q{INSERT INTO folded VALUES ('2024-01-01Z', 'B', 0) ON CONFLICT DO NOTHING;
