@@ -182,38 +182,26 @@ begin_batch(MtsCursor *cursor, bson_error_t *error)
 /* ---- Closing ------------------------------------------------------------ */
 
 /*
- * Make the command that closes a cursor on its server; NULL if the server has
- * closed it with its transaction.
- */
-static bson_t *
-make_kill(const MtsCursor *cursor)
-{
-	bson_t *command;
-
-	if (cursor->joined.xact &&
-		cursor->joined.starts != mts_xact_starts(cursor->connection))
-		return NULL;
-	command = bson_new();
-	mts_template_fields(command, "{killCursors: %s, cursors: [%i]}",
-						cursor->more.source, cursor->more.id);
-	if (cursor->joined.xact)
-		mts_transaction_append(cursor->joined.xact, command);
-	return command;
-}
-
-/*
- * Have the server close a cursor, without waiting for it.  The cursor becomes
- * an orphan if the connection to its server is lost; returns false then.
+ * Have the server close a cursor, without waiting for it, unless it has closed
+ * it with its transaction.  The cursor becomes an orphan if the connection to
+ * its server is lost; returns false then.
  */
 static bool
 close_on_server(MtsCursor *cursor)
 {
 	MtsConnection *connection = cursor->connection;
-	bson_t *command = cursor->more.id != 0 ? make_kill(cursor) : NULL;
+	const Joined *joined = &cursor->joined;
 	bool ok = !connection->invalid;
+	bson_t *command;
 
-	if (!command)
+	if (cursor->more.id == 0 ||
+		(joined->xact && joined->starts != mts_xact_starts(connection)))
 		return ok;
+	command = bson_new();
+	mts_template_fields(command, "{killCursors: %s, cursors: [%i]}",
+						cursor->more.source, cursor->more.id);
+	if (joined->xact)
+		mts_transaction_append(joined->xact, command);
 	mts_wait_limit(&connection->wait, MTS_CLOSE_TIME);
 	ok = ok &&
 		 mts_command_send_only(&cursor->attempt, cursor->database, command);
@@ -1054,10 +1042,8 @@ mts_cursor_first(MtsConnection *connection, const char *database,
 	doc = mts_cursor_next(cursor);
 	if (doc)
 	{
-		bson_t *copy = bson_copy(doc);
-
-		mts_document_adopt(copy);
-		doc = copy;
+		doc = bson_copy(doc);
+		mts_document_adopt((bson_t *) doc);
 	}
 	mts_cursor_close(cursor);
 	return doc;

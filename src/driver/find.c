@@ -16,6 +16,13 @@
 /* How long the server may plan a query for EXPLAIN, in milliseconds */
 #define OPTIONAL_EXPLAIN_MSECS 500
 
+/* Tell whether a document that may be NULL has fields. */
+static bool
+has_fields(const bson_t *doc)
+{
+	return doc && !bson_empty(doc);
+}
+
 /*
  * mts_find_stages
  *		Make the array of the stages of an aggregate command; NULL for a find
@@ -43,29 +50,27 @@ mts_find_stages(const MtsFind *find)
 						  "{$group: {_id: '$%s', first: {$first: '$$ROOT'}}}",
 						  find->first_of);
 		mts_template_push(stages, "{$replaceRoot: {newRoot: '$first'}}");
-		if (find->projection && !bson_empty(find->projection))
+		if (has_fields(find->projection))
 			mts_template_push(stages, "{$project: %o}", find->projection);
 	}
 	return stages;
 }
 
-/* Tell whether a document that may be NULL has fields. */
+/*
+ * Tell whether a stage compares documents with a filter, or sorts those of
+ * another stage.  A first stage that sorts uses an index, if one has its
+ * collation, and any order will do.
+ */
 static bool
-has_fields(const bson_t *doc)
+has_comparison(const bson_t *stages)
 {
-	return doc && !bson_empty(doc);
-}
-
-/* Tell whether a stage compares documents with a filter. */
-static bool
-has_match(const bson_t *stages)
-{
-	bson_iter_t iter, match;
+	bson_iter_t iter, stage;
 
 	bson_iter_init(&iter, stages);
-	while (bson_iter_next(&iter))
-		if (bson_iter_recurse(&iter, &match) &&
-			bson_iter_find(&match, "$match"))
+	for (int i = 0; bson_iter_next(&iter); i++)
+		if (bson_iter_recurse(&iter, &stage) && bson_iter_next(&stage) &&
+			(strcmp(bson_iter_key(&stage), "$match") == 0 ||
+			 (i > 0 && strcmp(bson_iter_key(&stage), "$sort") == 0)))
 			return true;
 	return false;
 }
@@ -80,7 +85,7 @@ bool
 mts_find_compares_text(const MtsFind *find)
 {
 	if (find->stages)
-		return has_match(find->stages);
+		return has_comparison(find->stages);
 	return find->first_of || has_fields(find->filter) ||
 		   (!find->group && has_fields(find->sort));
 }
@@ -125,11 +130,10 @@ MtsAttempt
 mts_find_begin(const MtsFind *find, MtsConnection *connection,
 			   const char *database, const char *collection)
 {
+	char *message = find->message ? pstrdup(find->message)
+								  : mts_report_reading(database, collection);
 	MtsAttempt attempt =
-		mts_attempt_begin(connection,
-						  find->message
-							  ? pstrdup(find->message)
-							  : mts_report_reading(database, collection),
+		mts_attempt_begin(connection, message,
 						  find->on_primary ? MTS_FROM_PRIMARY
 										   : MTS_FROM_PREFERRED);
 

@@ -315,6 +315,17 @@ SKIP:
 		ALTER FOREIGN TABLE folded OPTIONS (DROP filter)});
 	is(query(q{SELECT string_agg(k || v, ',' ORDER BY k COLLATE "C", v) FROM folded}), 'A2,C5,a11', 'TRUNCATE deletes only the buckets that match the filter');
 
+	# Processes divide the documents by their _id.
+	ok_command('{"create": "divided", "collation": {"locale": "en", "strength": 2}}');
+	query(q{SELECT mongo_ts_command('mongo', json_build_object('insert', 'divided', 'documents', (SELECT json_agg(json_build_object(
+			'_id', CASE n % 4 % 3 WHEN 0 THEN upper(id) ELSE id END, 'ts', json_build_object('$date', '2024-01-01T00:00:00Z'), 'v', n))
+			FROM (SELECT n, chr(97 + n % 26) || n AS id FROM generate_series(1, 6000) n) s)));
+		CREATE FOREIGN TABLE divided (ts timestamptz, v int) SERVER mongo; ANALYZE divided});
+	my $parallel = 'SET mongo_ts_fdw.processors = 8; SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0';
+
+	like(query("$parallel; EXPLAIN SELECT count(*) FROM divided WHERE v % 3 = 0"), qr/Workers Planned: 2/, 'two workers help to read text that is divided');
+	is(query("$parallel; SELECT count(*) FROM divided WHERE v % 3 = 0"), 2000, '.. and each document is read once');
+
 	ok_command('{"create": "shown", "viewOn": "folded", "pipeline": [], "collation": {"locale": "en", "strength": 2}}');
 	query(q{CREATE FOREIGN TABLE shown (ts timestamptz, k text, v int OPTIONS (field 'v.{minute}')) SERVER mongo});
 	skip 'the server makes collections instead of views', 2
