@@ -121,8 +121,7 @@ mtsBeginForeignScan(ForeignScanState *state, int eflags)
 	node->scan->is_generic = (eflags & MTS_EXPLAIN_GENERIC) != 0;
 	state->fdw_state = node;
 	if (node->scan->source->in_xact && (eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
-		node->late =
-			mts_late_scan_new(state, node->scan->table->serverid, next_row);
+		node->late = mts_late_scan_new(state, node->scan->table, next_row);
 }
 
 /* mtsIterateForeignScan: return the next row, or an empty slot at the end. */

@@ -325,6 +325,7 @@ make_cursor(const MtsAttempt *attempt, const char *database,
 	cursor->collection = pstrdup(mts_document_utf8(collection));
 	cursor->more.is_growing = true;
 	cursor->joined.reader.serverid = attempt->connection->serverid;
+	cursor->joined.reader.message = attempt->message;
 	cursor->joined.reader.read_all = read_rest;
 	cursor->joined.reader.spool.context = CurrentMemoryContext;
 	mts_document_release_with(close_with_context, cursor);

@@ -102,8 +102,9 @@ mts_xact_reader_get(MtsXactReader *reader, uint32 *size)
 	if (reader->state == MTS_READER_FAILED)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_CURSOR_STATE),
-				 errmsg("the rest of a scan could not be kept before the "
-						"transaction wrote"),
+				 errmsg("%s", reader->message),
+				 errdetail("The documents that follow could not be kept "
+						   "before the transaction wrote others."),
 				 errhint("Run the transaction again.")));
 	if (reader->nleft == 0)
 		return NULL;

@@ -23,6 +23,7 @@ typedef enum MtsReaderState
 typedef struct MtsXactReader
 {
 	Oid serverid;
+	const char *message; /* of the error that it could not be read */
 	/* put all items that follow; false if the reader is to be left alone */
 	bool (*read_all)(struct MtsXactReader *reader);
 	MtsSpool spool; /* needs its context */

@@ -25,6 +25,7 @@
 #include "utils/snapmgr.h"
 
 #include "driver/document.h"
+#include "driver/report.h"
 
 /* Tell whether an expression has a parameter that cannot be evaluated. */
 static bool
@@ -90,13 +91,17 @@ close_reader(void *reader)
  * It is allocated in the current memory context.  next reads the rows.
  */
 MtsLateScan *
-mts_late_scan_new(ForeignScanState *state, Oid serverid, MtsNextRow next)
+mts_late_scan_new(ForeignScanState *state, const MtsTable *table,
+				  MtsNextRow next)
 {
 	MtsLateScan *scan = palloc0(sizeof(MtsLateScan));
 
-	scan->reader = (MtsXactReader){.serverid = serverid,
-								   .read_all = read_all,
-								   .spool.context = CurrentMemoryContext};
+	scan->reader =
+		(MtsXactReader){.serverid = table->serverid,
+						.message = mts_report_reading(table->database,
+													  table->collection),
+						.read_all = read_all,
+						.spool.context = CurrentMemoryContext};
 	scan->state = state;
 	scan->next = next;
 	scan->portal = ActivePortal;

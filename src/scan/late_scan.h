@@ -10,6 +10,7 @@
 #include "utils/portal.h"
 
 #include "driver/xact_reader.h"
+#include "table/table.h"
 
 /* Returns the next row of a scan, or an empty slot at its end. */
 typedef TupleTableSlot *(*MtsNextRow)(ForeignScanState *state);
@@ -23,8 +24,8 @@ typedef struct MtsLateScan
 	Portal portal; /* that was active when the scan was made; or NULL */
 } MtsLateScan;
 
-extern MtsLateScan *mts_late_scan_new(ForeignScanState *state, Oid serverid,
-									  MtsNextRow next);
+extern MtsLateScan *mts_late_scan_new(ForeignScanState *state,
+									  const MtsTable *table, MtsNextRow next);
 extern void mts_late_scan_next(MtsLateScan *scan, TupleTableSlot *slot);
 extern bool mts_late_scan_reset(MtsLateScan *scan);
 
