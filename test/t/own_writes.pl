@@ -308,10 +308,10 @@ check_same('a cursor of many rows', $first, q{INSERT INTO TABLE SELECT timestamp
 
 # A scan is in the middle of a bucket when a function writes, and then all that
 # follows is read; so are other cursors, whose next batches are on their way.
-$node->safe_psql('postgres', q{ALTER FOREIGN TABLE points OPTIONS (ADD fetch_size '2')});
-my $many = q{INSERT INTO TABLE SELECT timestamptz '2025-01-01Z' + i * interval '5 min', 'k', i FROM generate_series(1, 600) i};
+$node->safe_psql('postgres', q{ALTER FOREIGN TABLE points ADD j jsonb OPTIONS (field 'j.{minute}'), OPTIONS (ADD fetch_size '2'); ALTER TABLE local ADD j jsonb});
+my $many = q{INSERT INTO TABLE SELECT timestamptz '2025-01-01Z' + i * interval '5 min', 'k', i, jsonb_build_object('i', i) FROM generate_series(1, 600) i};
 
-check_same("a write at row $_", $many, "SELECT * FROM (SELECT ts, k, v, CASE WHEN v = $_ THEN write_all('TABLE') END FROM TABLE OFFSET 0) r ORDER BY ts, v")
+check_same("a write at row $_", $many, "SELECT * FROM (SELECT ts, k, v, j, CASE WHEN v = $_ THEN write_all('TABLE') END FROM TABLE OFFSET 0) r ORDER BY ts, v")
   foreach 12, 14, 200, 599;
 foreach my $query ('SELECT k, v FROM TABLE', 'SELECT v FROM TABLE ORDER BY ts')
 {
@@ -319,7 +319,7 @@ foreach my $query ('SELECT k, v FROM TABLE', 'SELECT v FROM TABLE ORDER BY ts')
 		'FETCH 20 d', 'FETCH ALL c', $update, 'FETCH ALL d');
 	check_same_rows('.. or have returned all', $many, "DECLARE c CURSOR FOR $query", "DECLARE d CURSOR FOR $query", 'FETCH ALL c', 'FETCH ALL d', $update, 'FETCH c', 'FETCH ALL d');
 }
-$node->safe_psql('postgres', 'ALTER FOREIGN TABLE points OPTIONS (DROP fetch_size)');
+$node->safe_psql('postgres', 'ALTER FOREIGN TABLE points DROP j, OPTIONS (DROP fetch_size); ALTER TABLE local DROP j');
 
 # Cursors WITH HOLD
 foreach my $table (qw(points local))
