@@ -115,7 +115,7 @@ SELECT query, by_rollups(query) FROM unnest(ARRAY[
   $$SELECT count(*), sum(temp) FROM points WHERE ts < '2024-03-29Z' OR ts > '2024-04-01 12:12Z'$$,
   $$SELECT count(*), sum(temp) FROM points WHERE sensor = 'none'$$,
   $$SELECT count(*), sum(temp) FROM points WHERE ts > '2024-05-01Z'$$,
-  $$SELECT sensor, date_trunc('day', ts), count(*), sum(temp) FROM points GROUP BY ROLLUP (1, 2)$$,
+  $$SELECT sensor, d, sum(n), sum(s) FROM (SELECT sensor, date_trunc('day', ts) AS d, count(*) AS n, sum(temp) AS s FROM points GROUP BY 1, 2) AS g GROUP BY ROLLUP (1, 2)$$,
   $$SELECT d, (SELECT avg(temp) FROM points WHERE ts >= d AND ts < d + interval '36 hours') FROM generate_series(timestamptz '2024-03-27Z', '2024-04-05Z', '1 day') d$$,
   $$SELECT s.name, count(*), max(temp) FROM points JOIN (VALUES ('s1', 'one'), ('s2', 'two'), ('s2', 'again')) s (sensor, name) USING (sensor) GROUP BY 1$$,
   -- by points
@@ -298,7 +298,7 @@ SELECT query, by_rollups(query) FROM unnest(ARRAY[
   'SELECT date_trunc(''day'', ts), avg(price) FROM trades GROUP BY 1',
   'SELECT k, min(name), max(name), min(code), max(code) FROM trades GROUP BY 1',
   'SELECT min(seen), max(seen), min(day), max(day) FROM trades',
-  'SELECT k, date_trunc(''month'', ts), max(seen), max(code) FROM trades GROUP BY ROLLUP (1, 2)',
+  'SELECT k, date_trunc(''month'', ts), max(seen), max(code) FROM trades GROUP BY 1, 2',
   -- by points: another collation, another type
   'SELECT min(name COLLATE "C") FROM trades',
   'SELECT max(short) FROM trades']) query;

@@ -23,17 +23,14 @@
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/float.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
-#include "core/check/counted.h"
 #include "core/check/declared.h"
 #include "core/check/timing.h"
 #include "core/check/twin.h"
-#include "core/check/unshown.h"
 #include "driver/command.h"
 #include "driver/document.h"
 #include "plan/analyze.h"
@@ -78,10 +75,9 @@ enum
 /* A field that the table declares */
 typedef struct Declared
 {
-	const char *option; /* that names it */
-	const char *column; /* that has the option; NULL for the table */
-	const char *text;   /* the option's value, or the column's name */
-	bool column_is_attribute;
+	const char *option;          /* that names it */
+	const char *column;          /* that has the option; NULL for the table */
+	const char *text;            /* the option's value, or the column's name */
 	bool has_value;              /* of a column: a sampled point has one */
 	struct Declared *extreme_of; /* a column with such values, or NULL */
 	MtsDeclared field;
@@ -111,11 +107,7 @@ typedef struct Check
 	Declared **columns; /* those of columns, by their number */
 	List *invalid;      /* of Invalid */
 	bool is_opening;    /* the document itself may be invalid */
-
 	MtsTiming timing;
-	MtsUnshown unshown;
-	MtsCounted counted;
-	List *counted_ids;   /* texts of _id */
 	bool can_insert;     /* if the table is, or becomes, updatable */
 	const char *text_id; /* an _id that an INSERT does not write, or NULL */
 
@@ -199,8 +191,6 @@ find_declared(Check *check)
 		add_declared(check, column->name, "field",
 					 mts_option_get(options, "field"), &column->path);
 		check->columns[i] = llast(check->declared);
-		check->columns[i]->column_is_attribute =
-			column->role == MTS_ROLE_ATTRIBUTE;
 		add_options(check, column->name, options, totals, of_column, 1);
 		n = list_length(check->declared);
 		add_options(check, column->name, options, totals + 1, of_column + 1,
@@ -306,13 +296,12 @@ is_without_values(const Declared *column)
 }
 
 /*
- * Report the fields that no document has; return whether there are any.  A
- * bucket without values has no extremes.
+ * Report the fields that no document has.  A bucket without values has no
+ * extremes.
  */
-static bool
+static void
 report_fields(Check *check)
 {
-	bool are_absent = false;
 	ListCell *lc;
 
 	foreach (lc, check->declared)
@@ -322,154 +311,9 @@ report_fields(Check *check)
 		if (!mts_declared_is_absent(&declared->field) ||
 			is_without_values(declared->extreme_of))
 			continue;
-		are_absent = true;
 		report(check, "no sampled document has the field", declared->text,
 			   check->documents, field_hint(check, declared));
 	}
-	return are_absent;
-}
-
-/* ---- Fields without a column -------------------------------------------- */
-
-/* Add the fields that a filter tests to a list of paths. */
-static List *
-add_filtered(List *paths, const bson_t *filter)
-{
-	bson_iter_t iter;
-
-	if (!filter || !bson_iter_init(&iter, filter))
-		return paths;
-	while (bson_iter_next(&iter))
-	{
-		const char *name = bson_iter_key(&iter);
-		MtsPath *path = palloc(sizeof(MtsPath));
-		MtsError error;
-
-		if (name[0] != '$' &&
-			mts_path_parse(name, palloc(strlen(name) + 1), path, &error))
-			paths = lappend(paths, path);
-	}
-	return paths;
-}
-
-/* Find the paths that lead to fields which the table shows or uses. */
-static void
-find_shown(Check *check)
-{
-	const MtsIdentity *identity = check->identity;
-	List *paths = add_filtered(NIL, check->table->filter);
-	const MtsPath **array;
-	ListCell *lc;
-
-	foreach (lc, check->declared)
-		paths =
-			lappend(paths,
-					unconstify(MtsPath *,
-							   ((Declared *) lfirst(lc))->field.probe.path));
-	for (int i = 0; i < identity->n; i++)
-		paths = lappend(paths, unconstify(MtsPath *, identity->parts[i].path));
-	array = palloc((list_length(paths) + 1) * sizeof(MtsPath *));
-	foreach (lc, paths)
-		array[foreach_current_index(lc)] = lfirst(lc);
-	mts_unshown_init(&check->unshown, array, list_length(paths),
-					 palloc(MTS_UNSHOWN_ROOM(list_length(paths)) *
-								sizeof(int) +
-							1));
-}
-
-/* The SQL type that can hold the values of a field without a column */
-static const char *
-type_of_field(const MtsUnshownField *field)
-{
-	switch (field->type)
-	{
-		case BSON_TYPE_INT32:
-		case BSON_TYPE_INT64:
-			return "bigint";
-		case BSON_TYPE_DOUBLE:
-			return "double precision";
-		case BSON_TYPE_UTF8:
-			return "text";
-		case BSON_TYPE_BOOL:
-			return "boolean";
-		case BSON_TYPE_DATE_TIME:
-			return "timestamptz";
-		default:
-			return "jsonb";
-	}
-}
-
-/* The path of a field without a column, or NULL if it has no text */
-static char *
-unshown_path(const Check *check, const MtsUnshownField *field)
-{
-	const MtsPath *path = check->unshown.paths[field->path];
-	char *escaped = palloc(2 * strlen(field->name) + 1);
-	const char *within = "";
-	ListCell *lc;
-
-	mts_probe_escape(field->name, escaped);
-	foreach (lc, check->declared)
-	{
-		const Declared *declared = lfirst(lc);
-
-		if (field->steps > 0 &&
-			declared->field.probe.path->nsteps >= field->steps &&
-			mts_path_starts_with(declared->field.probe.path, path,
-								 field->steps))
-			within = first_steps(&declared->field, field->steps);
-	}
-	if (field->steps > 0 && !within[0])
-		return NULL;
-	return mts_document_text(
-		psprintf("%s%s%s", within, within[0] ? "." : "", escaped));
-}
-
-/* Tell whether the bucket has a field that only describes it. */
-static bool
-is_attribute(const Check *check, const MtsUnshownField *field)
-{
-	const MtsPath *path = check->unshown.paths[field->path];
-
-	for (int i = 0; i < field->steps; i++)
-		if (mts_path_step_is_slot(&path->steps[i]))
-			return false;
-	return check->table->layout.nslots > 0 &&
-		   !(field->steps > 0 && mts_path_is_in_id(path));
-}
-
-/*
- * Report the fields that no column shows, and the statement that adds columns.
- * If the table declares others that no document has, they may be these.
- */
-static void
-report_unshown(Check *check)
-{
-	StringInfoData fields, columns;
-
-	initStringInfo(&fields);
-	initStringInfo(&columns);
-	for (int i = 0; i < check->unshown.n; i++)
-	{
-		const MtsUnshownField *field = &check->unshown.fields[i];
-		const char *comma = fields.len > 0 ? ", " : "";
-		const char *path = unshown_path(check, field);
-
-		if (!path)
-			continue;
-		appendStringInfo(&fields, "%s%s", comma, path);
-		appendStringInfo(&columns, "%sADD COLUMN %s %s OPTIONS (field %s%s)",
-						 comma,
-						 quote_identifier(mts_document_text(field->name)),
-						 type_of_field(field), quote_literal_cstr(path),
-						 is_attribute(check, field) ? ", role 'attribute'"
-													: "");
-	}
-	if (fields.len > 0)
-		report(check, "fields have no column", fields.data,
-			   check->unshown.incomplete,
-			   psprintf("If they are needed, use ALTER FOREIGN TABLE %s %s;",
-						mts_table_name(check->table->relid), columns.data));
 }
 
 /* ---- What is invalid ---------------------------------------------------- */
@@ -597,73 +441,29 @@ record_misaligned(Check *check, MtsTime start)
 	MemoryContextSwitchTo(old);
 }
 
-/* Add the current point and its values. */
+/* Record the times and the values of the current document's points. */
 static void
-count_values(Check *check, const TupleTableSlot *slot,
-			 MtsCountedPoints *points)
-{
-	MtsBucket *bucket = check->scan->bucket;
-	const MtsLayout *layout = bucket->unfold.layout;
-	bool has_reading = false;
-	int n = 0;
-
-	for (int i = 0; i < layout->ncolumns; i++)
-	{
-		MtsElement element;
-		double d;
-
-		if (layout->columns[i].role != MTS_ROLE_VALUE)
-			continue;
-		has_reading |= !slot->tts_isnull[i];
-		if (!slot->tts_isnull[i])
-			check->columns[i]->has_value = true;
-		if (n == MTS_COUNTED_COLUMNS)
-			continue;
-		if (!slot->tts_isnull[i])
-			mts_derived_add(&points->columns[n],
-							mts_unfold_value(&bucket->unfold, &bucket->point,
-											 &layout->columns[i],
-											 &element) == MTS_FOUND &&
-									mts_element_amount(&element, &d)
-								? d
-								: get_float8_nan(),
-							bucket->point.time);
-		n++;
-	}
-	points->n++;
-	points->readings += has_reading;
-	points->ncolumns = n;
-}
-
-/* Record the times and the numbers of the current document's points. */
-static void
-read_points(Check *check, const MtsElement *document, TupleTableSlot *slot)
+read_points(Check *check, TupleTableSlot *slot)
 {
 	const MtsLayout *layout = &check->table->layout;
 	MtsBucket *bucket = check->scan->bucket;
 	const MtsUnfold *unfold = &bucket->unfold;
-	bool has_points = false;
-	MtsCountedPoints points = {0};
+	bool has_times = false;
 
 	while (mts_bucket_next_row(bucket, slot))
 	{
 		CHECK_FOR_INTERRUPTS();
-		count_values(check, slot, &points);
-		if (bucket->point.time_is_null)
-			continue;
-		has_points = true;
-		mts_timing_add_point(&check->timing, unfold, bucket->point.time);
+		if (!bucket->point.time_is_null)
+		{
+			has_times = true;
+			mts_timing_add_point(&check->timing, unfold, bucket->point.time);
+		}
+		for (int i = 0; i < layout->ncolumns; i++)
+			if (layout->columns[i].role == MTS_ROLE_VALUE &&
+				!slot->tts_isnull[i])
+				check->columns[i]->has_value = true;
 	}
-	if (points.n > 0)
-	{
-		MemoryContext old = MemoryContextSwitchTo(check->context);
-
-		mts_counted_add_document(&check->counted, document, &points);
-		check->counted_ids = lappend(check->counted_ids,
-									 mts_document_id_shell(bucket->document));
-		MemoryContextSwitchTo(old);
-	}
-	if (!has_points)
+	if (!has_times)
 		return;
 	mts_timing_add_bucket(&check->timing, unfold);
 	if (check->can_insert && layout->time_kind == MTS_TIME_SLOTS &&
@@ -814,110 +614,6 @@ check_claims(Check *check, const MtsCollections *collections)
 			report(check, "the field contradicts the points",
 				   path_text(check, &claims[j].field->path, ""), documents[j],
 				   hints[j]);
-}
-
-/* Write the actions that let null mean no reading in the points. */
-static char *
-write_no_nulls(const MtsLayout *layout)
-{
-	StringInfoData actions;
-
-	initStringInfo(&actions);
-	for (int i = 0; i < layout->ncolumns; i++)
-		if (layout->columns[i].role == MTS_ROLE_VALUE)
-			appendStringInfo(
-				&actions,
-				"ALTER COLUMN %s OPTIONS (ADD missing_value 'null'), ",
-				quote_identifier(layout->columns[i].name));
-	return actions.data;
-}
-
-/* Say what to do about a field that equals a number of points or values. */
-static char *
-counted_hint(const Check *check, const char *field, int number)
-{
-	const MtsLayout *layout = &check->table->layout;
-	const MtsColumn *column = layout->columns;
-	int at = number - MTS_COUNTED_VALUES;
-	MtsDerivation derivation = at < 0 ? 0 : at % MTS_DERIVED_NUMBERS;
-
-	for (int n = at / MTS_DERIVED_NUMBERS;
-		 at >= 0 && (column->role != MTS_ROLE_VALUE || n-- > 0); column++)
-		continue;
-	if (derivation > MTS_DERIVED_MAX)
-		return psprintf(
-			"Writes do not change it, and no option declares it.  It is computed from column \"%s\".",
-			column->name);
-	if (derivation > MTS_DERIVED_COUNT)
-		return psprintf(
-			"Writes do not change it.  If it is the total, and no other field is, use %s",
-			write_alter(check, column->name,
-						psprintf("ADD %s %s",
-								 totals[derivation - MTS_DERIVED_SUM],
-								 quote_literal_cstr(field))));
-	if (at >= 0 || (number == MTS_COUNTED_READINGS && layout->has_missing))
-		return "Writes do not change it, and no option declares it.  It equals the number of values that are not null.";
-	if (layout->count.is_set)
-		return "Writes do not change it, as \"count_field\" names another field.";
-	return psprintf(
-		"Writes do not change it.  If it is their count, use ALTER FOREIGN TABLE %s %sOPTIONS (ADD count_field %s);",
-		mts_table_name(check->table->relid),
-		number == MTS_COUNTED_READINGS ? write_no_nulls(layout) : "",
-		quote_literal_cstr(field));
-}
-
-/* Whether writes keep a field true: an option names it, or it is a key */
-static bool
-is_kept(const Check *check, const char *field)
-{
-	ListCell *lc;
-
-	foreach (lc, check->declared)
-	{
-		const Declared *declared = lfirst(lc);
-
-		if (strcmp(declared->text, field) == 0 &&
-			(strcmp(declared->option, "field") != 0 ||
-			 !declared->column_is_attribute))
-			return true;
-	}
-	return strncmp(field, "_id", 3) == 0;
-}
-
-/*
- * Report fields that are probably a count of points or values, or derived from
- * these, though the table does not declare it: writes leave them as they are.
- */
-static void
-report_counted(Check *check)
-{
-	const MtsCounted *counted = &check->counted;
-
-	for (int i = 0; i < counted->n && check->table->layout.nslots > 0; i++)
-	{
-		const MtsCountedField *of = &counted->fields[i];
-		const char *field = mts_document_text(of->path);
-		int number = mts_counted_number(counted, i);
-		int at = number - MTS_COUNTED_VALUES;
-		const char *hint;
-
-		if (number < 0 || is_kept(check, field))
-			continue;
-		hint = counted_hint(check, field, number);
-		if (of->misses[number] > 0)
-			hint =
-				psprintf("%s  It differs in the document with _id %s.", hint,
-						 (char *) list_nth(check->counted_ids,
-										   of->odd[number] - 1));
-		report(check,
-			   number == MTS_COUNTED_POINTS
-				   ? "the field equals the number of points"
-				   : psprintf("the field equals the %s of values",
-							  mts_derived_name(
-								  at < 0 ? MTS_DERIVED_COUNT
-										 : at % MTS_DERIVED_NUMBERS)),
-			   field, counted->documents - of->misses[number], hint);
-	}
 }
 
 /* ---- Identity ----------------------------------------------------------- */
@@ -1287,14 +983,13 @@ check_document(Check *check, const bson_t *document, TupleTableSlot *slot)
 
 		mts_declared_add_document(&declared->field, &root);
 	}
-	mts_unshown_add_document(&check->unshown, &root);
 	if (check->compares_buckets)
 		identify(check, document);
 	check->is_opening = true;
 	if (!mts_bucket_open(check->scan->bucket, check->scan->source, document))
 		return;
 	check->is_opening = false;
-	read_points(check, &root, slot);
+	read_points(check, slot);
 }
 
 /* Sample a collection, or read the whole of a small one. */
@@ -1378,9 +1073,7 @@ check_table(Check *check)
 	check->table = table;
 	find_declared(check);
 	check->identity = mts_identity_make(table);
-	find_shown(check);
 	mts_timing_init(&check->timing);
-	check->counted.layout = &table->layout;
 	check->can_insert = !check->identity->problem;
 	check->compares_buckets = must_identify(check);
 	check->connection = mts_connection_get(table->serverid, GetUserId());
@@ -1397,16 +1090,12 @@ check_table(Check *check)
 		report_emptiness(check, collections);
 	else
 	{
-		bool are_absent = report_fields(check);
-
+		report_fields(check);
 		report_invalid(check);
 		report_times(check);
 		check_claims(check, collections);
-		report_counted(check);
 		if (has_identity(check))
 			check_index(check, collections);
-		if (!are_absent)
-			report_unshown(check);
 	}
 	ExecDropSingleTupleTableSlot(slot);
 	FreeExprContext(econtext, true);

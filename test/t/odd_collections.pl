@@ -87,7 +87,7 @@ END
 	foreach my $table (qw(same rows nameless))
 	{
 		is(points($table), '2|3', "view $table is read");
-		is(query("SELECT problem FROM mongo_ts_check('$table')"), 'fields have no column', "view $table lacks no index");
+		is(query("SELECT problem FROM mongo_ts_check('$table')"), '', "view $table lacks no index");
 		foreach my $statement (
 			"INSERT INTO $table VALUES ('2024-01-01 00:05Z', 'a', 3)",
 			"INSERT INTO $table VALUES ('2024-01-01 00:05Z', 'a', 3) ON CONFLICT DO NOTHING",
