@@ -88,14 +88,6 @@
 /* SQL's advisory locks have the classes 1 and 2. */
 #define LOCK_CLASS 3
 
-/* How the writes of a part belong together */
-typedef enum PartKind
-{
-	PART_PLAIN,       /* each is stored by itself */
-	PART_TRANSACTION, /* a transaction of their own */
-	PART_XACT         /* PostgreSQL's; see xact.c */
-} PartKind;
-
 /* A command that does some writes of a part */
 typedef struct Command
 {
@@ -123,7 +115,7 @@ typedef struct MtsRound
 	bson_error_t write_concern_error; /* the first one; domain 0 for none */
 
 	/* the part that is sent */
-	PartKind kind;
+	MtsScope scope;
 	int first; /* of the writes */
 	int part;  /* writes */
 	Command *commands;
@@ -283,8 +275,8 @@ read_refusal(const bson_iter_t *element)
 static MtsPhase
 phase_of(const MtsRound *round)
 {
-	return round->kind == PART_PLAIN ? MTS_PHASE_OPERATION
-									 : MTS_PHASE_TRANSACTION;
+	return round->scope == MTS_EACH_WRITE ? MTS_PHASE_OPERATION
+										  : MTS_PHASE_TRANSACTION;
 }
 
 /*
@@ -362,7 +354,7 @@ begin_attempt(MtsRound *round)
 		mts_attempt_begin(bulk->connection, mts_bulk_error_message(bulk),
 						  MTS_FROM_PRIMARY);
 	round->attempt.is_write = true;
-	round->attempt.in_transaction = round->kind != PART_PLAIN;
+	round->attempt.in_transaction = round->scope != MTS_EACH_WRITE;
 	round->attempt.relid = bulk->relid;
 }
 
@@ -415,7 +407,7 @@ choose_number(const MtsRound *round, Command *command)
 static void
 append_number(const MtsRound *round, Command *command, bson_t *document)
 {
-	if (round->kind != PART_PLAIN)
+	if (round->scope != MTS_EACH_WRITE)
 		mts_transaction_append(round->transaction, document);
 	else if (command->number > 0)
 		mts_transaction_append_number(command->lsid, command->number,
@@ -452,13 +444,13 @@ submit_command(MtsRound *round, Command *command)
 	bson_t *document =
 		mts_write_command_make(&round->attempt, command->ops, command->n,
 							   mts_document_utf8(bulk->collection),
-							   round->kind == PART_XACT);
+							   round->scope >= MTS_STATEMENT);
 	MemoryContext old = MemoryContextSwitchTo(memory);
 
 	mts_document_adopt(document);
-	if (round->kind == PART_PLAIN)
+	if (round->scope == MTS_EACH_WRITE)
 		choose_number(round, command);
-	else if (round->kind == PART_XACT)
+	else if (round->scope >= MTS_STATEMENT)
 		record(round, command, document);
 	append_number(round, command, document);
 	command->is_sent = true;
@@ -484,7 +476,7 @@ may_follow(const MtsRound *round, const Command *command,
 	return mts_exchange_has_room(&round->bulk->connection->exchange,
 								 round->attempt.server.channel,
 								 command->size) &&
-		   (round->kind == PART_PLAIN
+		   (round->scope == MTS_EACH_WRITE
 				? first_sent->number > 0 && command < first_sent + MAX_PLAIN
 				: !mts_connection_sheds_load(&round->attempt.server));
 }
@@ -577,7 +569,7 @@ finish_writes(MtsRound *round, MtsOp *const *ops, int n)
 			: (MtsStored){.ndocuments = round->affected};
 	if (bulk->stores_no_data)
 		round->stored = (MtsStored){0};
-	if (round->kind == PART_XACT)
+	if (round->scope >= MTS_STATEMENT)
 		return;
 	bulk->points_done += round->stored.npoints + round->stored.nedited;
 	mts_stored_record(bulk->connection, NULL, round->stored);
@@ -959,7 +951,7 @@ may_repeat(const MtsRound *round, uint32 code)
 
 	if (mts_server_error_decide_code(code, MTS_PHASE_TRANSACTION) ==
 		MTS_AGAIN_PLAIN)
-		return !bulk->requires_xact && mts_xact_restart(bulk->connection);
+		return !bulk->is_required && mts_xact_restart(bulk->connection);
 	/* another session has created a collection */
 	if (code == MTS_CODE_SNAPSHOT_UNAVAILABLE)
 		return mts_xact_restart(bulk->connection);
@@ -1178,26 +1170,28 @@ refuse_server(const MtsBulk *bulk)
 	pg_unreachable();
 }
 
-/* Choose how the first of n writes belong together, and how many they are. */
+/* Determine the scope that n writes have at a server. */
+static MtsScope
+scope_at(const MtsBulk *bulk, const MtsServer *server, int n)
+{
+	if (!server->has_transactions && bulk->is_required)
+		refuse_server(bulk);
+	if (!server->has_transactions || (bulk->scope == MTS_EACH_CALL && n == 1))
+		return MTS_EACH_WRITE;
+	return bulk->scope;
+}
+
+/* Choose how many of the first of n writes are a part, and its scope. */
 static void
 choose_part(MtsRound *round, int n)
 {
 	const MtsBulk *bulk = round->bulk;
-	int most = bulk->most_writes > 0 ? bulk->most_writes : n;
 
-	round->kind = PART_PLAIN;
 	round->part = n;
-	if (bulk->joins_xact && round->attempt.server.has_transactions)
-		round->kind = PART_XACT;
-	else if (bulk->requires_xact)
-		refuse_server(bulk);
-	else if (bulk->is_atomic && n > 1)
-	{
-		round->part = Min(n, most);
-		if (round->attempt.server.has_transactions && most > 1)
-			round->kind = PART_TRANSACTION;
-	}
-	round->attempt.in_transaction = round->kind != PART_PLAIN;
+	if (bulk->scope == MTS_EACH_CALL && bulk->most_writes > 0)
+		round->part = Min(n, bulk->most_writes);
+	round->scope = scope_at(bulk, &round->attempt.server, round->part);
+	round->attempt.in_transaction = round->scope != MTS_EACH_WRITE;
 }
 
 /*
@@ -1223,13 +1217,13 @@ begin_part(MtsRound *round, int tries)
 	begin_attempt(round);
 	select_server(round);
 	choose_part(round, n);
-	if (round->kind != PART_PLAIN && tries == 0 &&
+	if (round->scope != MTS_EACH_WRITE && tries == 0 &&
 		!mts_xact_is_active(bulk->connection->serverid))
 		await_retries(bulk);
 	queue_commands(round);
-	if (round->kind == PART_PLAIN)
+	if (round->scope == MTS_EACH_WRITE)
 		submit_plain(round);
-	else if (round->kind == PART_TRANSACTION)
+	else if (round->scope == MTS_EACH_CALL)
 		submit_transaction(round);
 }
 
@@ -1240,9 +1234,9 @@ begin_part(MtsRound *round, int tries)
 static bool
 finish_part(MtsRound *round)
 {
-	if (round->kind == PART_XACT)
+	if (round->scope >= MTS_STATEMENT)
 		return finish_xact(round);
-	if (round->kind == PART_TRANSACTION)
+	if (round->scope == MTS_EACH_CALL)
 		return finish_transaction(round);
 	finish_plain(round);
 	return true;
@@ -1278,7 +1272,7 @@ should_send_again(const MtsRound *round, MtsOp *op)
 		return op->kind == MTS_OP_UPSERT &&
 			   ++op->duplicates < MTS_MAX_DUPLICATES;
 	return !mts_server_error_is_final(decision) &&
-		   !(decision == MTS_AGAIN_IN_PARTS && round->kind == PART_XACT);
+		   !(decision == MTS_AGAIN_IN_PARTS && round->scope >= MTS_STATEMENT);
 }
 
 /* Tell whether a transaction is so large that the server may say no to it. */
@@ -1303,7 +1297,7 @@ should_split(MtsRound *round, const MtsOp *op, MtsDecision decision)
 	bool is_slow = bson_get_monotonic_time() > round->begin + SLOW_TIME;
 
 	round->slow_tries = is_slow ? round->slow_tries + 1 : 0;
-	if (round->kind == PART_XACT)
+	if (round->scope >= MTS_STATEMENT)
 		return false;
 	return op->code == MTS_CODE_TOO_LARGE_FOR_CACHE ||
 		   (is_large(round) && (decision == MTS_AGAIN_IN_PARTS ||
@@ -1322,7 +1316,7 @@ adapt_to_refusal(MtsRound *round, const MtsOp *op)
 	MtsBulk *bulk = round->bulk;
 
 	if (decision == MTS_AGAIN_PLAIN)
-		bulk->is_atomic = bulk->joins_xact = false;
+		bulk->scope = MTS_EACH_WRITE;
 	else if (should_split(round, op, decision))
 	{
 		bulk->most_writes = Max(round->part / 2, 1);
@@ -1365,12 +1359,12 @@ select_retries(MtsRound *round, int tries)
 			fall_back(op);
 			is_fallback = true;
 		}
-		else if (round->kind != PART_PLAIN)
+		else if (round->scope != MTS_EACH_WRITE)
 			is_contended |= adapt_to_refusal(round, op);
 		else
 			is_contended = true;
 	}
-	if (round->kind == PART_PLAIN)
+	if (round->scope == MTS_EACH_WRITE)
 		return is_contended;
 	if (round->refused)
 		round->n = 0;
@@ -1429,7 +1423,7 @@ raise_failures(const MtsRound *round)
 	if (round->refused)
 		mts_bulk_error_raise_refusals(round->bulk, round->refused,
 									  round->npoints,
-									  round->kind != PART_PLAIN);
+									  round->scope != MTS_EACH_WRITE);
 	if (round->write_concern_error.domain != 0)
 		mts_report_failure(round->bulk->connection,
 						   mts_bulk_error_message(round->bulk),
@@ -1502,8 +1496,8 @@ postpone(MtsRound *round)
 	MtsOp *op = round->ops[0];
 	bson_t *command;
 
-	if (!bulk->joins_xact || round->n != 1 || op->ignores_duplicate ||
-		op->kind == MTS_OP_DELETE_MANY ||
+	if (bulk->scope < MTS_STATEMENT || round->n != 1 ||
+		op->ignores_duplicate || op->kind == MTS_OP_DELETE_MANY ||
 		!mts_xact_may_postpone(bulk->connection))
 		return false;
 	begin_attempt(round);
@@ -1517,7 +1511,7 @@ postpone(MtsRound *round)
 	mts_document_adopt(command);
 	mts_xact_postpone(bulk->connection, bulk->database, command, op->npoints,
 					  send_postponed, copy_write(bulk, op));
-	round->kind = PART_XACT;
+	round->scope = bulk->scope;
 	round->n = 0;
 	bulk->affected = 1;
 	bulk->created =
@@ -1636,7 +1630,7 @@ settle(void *arg)
 	if (!forget_round(round) || round->bulk->points_recorded == 0)
 		return;
 	mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
-	if (round->kind == PART_PLAIN)
+	if (round->scope == MTS_EACH_WRITE)
 		settle_plain(round);
 	else if (round->transaction->commit != 0)
 		settle_transaction(round);
@@ -1720,7 +1714,7 @@ begin(MtsBulk *bulk, MtsOp *ops, int nops, bool is_early)
 	if (nops > 0)
 		begin_part(round, 0);
 	/* a savepoint that is set meanwhile must know what was written before */
-	if (round->kind == PART_XACT || !is_alone)
+	if (round->scope >= MTS_STATEMENT || !is_alone)
 		finish(round);
 	error_context_stack = callback.previous;
 }
@@ -1761,7 +1755,7 @@ mts_bulk_end(MtsBulk *bulk)
 	(void) forget_round(round);
 	raise_failures(round);
 	error_context_stack = callback.previous;
-	bulk->is_undoable = round->kind == PART_XACT;
+	bulk->is_undoable = round->scope >= MTS_STATEMENT;
 	if (bulk->affected == round->nops && !bulk->is_undoable)
 	{
 		bulk->points_stored += round->npoints;
@@ -1770,21 +1764,35 @@ mts_bulk_end(MtsBulk *bulk)
 }
 
 /*
- * mts_bulk_is_transaction
- *		Tell whether a call with several writes will be a transaction.
+ * mts_bulk_scope
+ *		Determine the scope of the next call, if it has several writes.
  */
-bool
-mts_bulk_is_transaction(MtsBulk *bulk)
+MtsScope
+mts_bulk_scope(MtsBulk *bulk)
 {
 	MtsAttempt attempt =
 		mts_attempt_begin(bulk->connection, mts_bulk_error_message(bulk),
 						  MTS_FROM_PRIMARY);
 
-	if (!bulk->is_atomic)
-		return false;
+	if (bulk->scope == MTS_EACH_WRITE)
+		return MTS_EACH_WRITE;
 	attempt.is_write = true;
 	mts_attempt_select_server(&attempt);
-	return attempt.server.has_transactions;
+	return scope_at(bulk, &attempt.server, INT_MAX);
+}
+
+/*
+ * mts_bulk_begin_statement
+ *		Have all further calls be a transaction of the current statement,
+ *		where a call was one; returns true if mts_xact_commit() must end it.
+ */
+bool
+mts_bulk_begin_statement(MtsBulk *bulk)
+{
+	if (bulk->scope != MTS_EACH_CALL)
+		return false;
+	bulk->scope = MTS_STATEMENT;
+	return mts_xact_begin_own(bulk->connection);
 }
 
 /*

@@ -9,6 +9,7 @@
 #include "storage/lock.h"
 
 #include "driver/connection.h"
+#include "driver/xact.h"
 
 /*
  * An upsert that finds a duplicate key this often does not race with another
@@ -64,9 +65,8 @@ typedef struct MtsBulk
 	const char *message;    /* of errors; NULL for one that names the
 							 * collection */
 	struct MtsRoute *route; /* to a rolling set's collections, or NULL */
-	bool is_atomic;         /* a call is a transaction where it can be one */
-	bool joins_xact;        /* it belongs to PostgreSQL's, where it can */
-	bool requires_xact;     /* otherwise it is an error */
+	MtsScope scope;         /* where the server has transactions */
+	bool is_required;       /* otherwise it is an error */
 	int most_writes;        /* of a transaction; 0 without a limit */
 	bool stores_no_data;    /* a rollback need not say what stays stored */
 
@@ -93,7 +93,8 @@ typedef struct MtsBulk
 } MtsBulk;
 
 extern void mts_bulk_init(void);
-extern bool mts_bulk_is_transaction(MtsBulk *bulk);
+extern MtsScope mts_bulk_scope(MtsBulk *bulk);
+extern bool mts_bulk_begin_statement(MtsBulk *bulk);
 extern LOCKTAG mts_bulk_lock(const MtsBulk *bulk);
 extern void mts_bulk_begin(MtsBulk *bulk, MtsOp *ops, int nops);
 extern void mts_bulk_end(MtsBulk *bulk);

@@ -82,14 +82,14 @@ typedef struct Xact
 	MtsConnection *connection; /* it is pinned */
 	char *server;              /* its name */
 	MtsTransaction transaction;
-	bool is_open;         /* it has begun */
-	bool must_abort;      /* so it may be, but not with all of the log */
-	bool is_aborted;      /* it was open, and is to be begun again */
-	bool reads_first;     /* it begins with reads, before it has written */
-	int starts;           /* how often it was begun */
-	int64 time;           /* of the last begin, in monotonic microseconds */
-	int64 lost_time;      /* of the tries that were aborted */
-	bool is_of_statement; /* it ends with the current one; see edit.c */
+	bool is_open;     /* it has begun */
+	bool must_abort;  /* so it may be, but not with all of the log */
+	bool is_aborted;  /* it was open, and is to be begun again */
+	bool reads_first; /* it begins with reads, before it has written */
+	int starts;       /* how often it was begun */
+	int64 time;       /* of the last begin, in monotonic microseconds */
+	int64 lost_time;  /* of the tries that were aborted */
+	MtsScope scope;   /* MTS_STATEMENT, or MTS_TRANSACTION */
 
 	MtsWriteLog log;  /* the commands that were done */
 	CommandId first;  /* PostgreSQL's command that sent the first of them */
@@ -152,7 +152,7 @@ is_block(void)
 static bool
 outlives_statement(const Xact *xact)
 {
-	return is_block() && (!xact || !xact->is_of_statement);
+	return is_block() && (!xact || xact->scope == MTS_TRANSACTION);
 }
 
 /* Tell whether all reads of the transaction must see one moment. */
@@ -619,6 +619,7 @@ find_or_make(MtsConnection *connection)
 	xact = palloc0(sizeof(Xact));
 	xact->server = pstrdup(GetForeignServer(connection->serverid)->servername);
 	xact->connection = connection;
+	xact->scope = MTS_TRANSACTION;
 	connection->pins++;
 	mts_document_release_with(release, xact);
 	xacts = lappend(xacts, xact);
@@ -935,7 +936,7 @@ finish(Xact *xact)
 	mts_write_log_close(&xact->log);
 	xact->stored = (MtsStored){0};
 	xact->written = NIL;
-	xact->is_of_statement = false;
+	xact->scope = MTS_TRANSACTION;
 }
 
 /*
@@ -949,7 +950,7 @@ mts_xact_begin_own(MtsConnection *connection)
 {
 	if (mts_xact_is_active(connection->serverid))
 		return false;
-	find_or_make(connection)->is_of_statement = true;
+	find_or_make(connection)->scope = MTS_STATEMENT;
 	return true;
 }
 
@@ -1132,7 +1133,7 @@ remove_mark(Xact *xact, SubTransactionId subid)
 static bool
 undo(Xact *xact, Mark mark)
 {
-	xact->is_of_statement = false;
+	xact->scope = MTS_TRANSACTION;
 	if (xact->log.end.ncommands == mark.end.ncommands)
 		return xact->reads_first;
 	mts_write_log_cut(&xact->log, mark.end);

@@ -9,6 +9,16 @@
 #include "driver/stored.h"
 #include "driver/transaction.h"
 
+/* Which writes are stored together, or not at all, by a server that has
+ * transactions; without them each write is stored by itself */
+typedef enum MtsScope
+{
+	MTS_EACH_WRITE, /* each write by itself */
+	MTS_EACH_CALL,  /* the writes of a call of bulk.c, if they are several */
+	MTS_STATEMENT,  /* those of a statement, which commits them */
+	MTS_TRANSACTION /* those of PostgreSQL's transaction */
+} MtsScope;
+
 /* Sends the only command of a transaction by itself; see mts_xact_postpone. */
 typedef void (*MtsXactSend)(MtsConnection *connection, void *arg);
 

@@ -770,7 +770,8 @@ store_moved(MtsEdits *edits)
 	}
 	MemoryContextSwitchTo(old);
 	process(edits, PASS_CHECK);
-	mts_source_read_xact(edits->reader->scan->source, writer->bulk.joins_xact);
+	mts_source_read_xact(edits->reader->scan->source,
+						 writer->bulk.scope >= MTS_STATEMENT);
 	mts_writer_flush(writer);
 	writer->moves_points = false;
 }
@@ -784,14 +785,10 @@ static void
 move_and_send(MtsEdits *edits)
 {
 	MtsBulk *bulk = &edits->writer->bulk;
-	bool joins_xact = bulk->joins_xact;
-	bool is_own =
-		!joins_xact && bulk->is_atomic && mts_xact_begin_own(bulk->connection);
+	bool is_own = mts_bulk_begin_statement(bulk);
 
-	bulk->joins_xact = bulk->is_atomic;
 	store_moved(edits);
 	process(edits, PASS_SEND);
-	bulk->joins_xact = joins_xact;
 	if (is_own)
 		mts_xact_commit(bulk->connection);
 }

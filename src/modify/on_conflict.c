@@ -173,7 +173,7 @@ record_refusal(MtsWriter *writer, const MtsOp *op)
 	MemoryContext old;
 	Refusal *refusal;
 
-	if (!bulk->joins_xact || find_refusal(writer, collection))
+	if (bulk->scope < MTS_STATEMENT || find_refusal(writer, collection))
 		return;
 	old = MemoryContextSwitchTo(GetMemoryChunkContext(writer));
 	refusal = palloc(sizeof(Refusal));

@@ -347,8 +347,7 @@ begin_transaction(Removal *removal)
 	MtsBucketSource *source = removal->delete->scan->source;
 	MtsBulk *bulk = &removal->writer->bulk;
 
-	if (!removal->delete->filter || !bulk->joins_xact ||
-		!mts_bulk_is_transaction(bulk))
+	if (!removal->delete->filter || mts_bulk_scope(bulk) < MTS_STATEMENT)
 		return;
 	if (!source->in_xact && source->snapshot &&
 		mts_snapshot_time(source->snapshot) != 0)
@@ -463,7 +462,7 @@ void
 mts_range_delete_all(MtsBulk *bulk, const bson_t *filter,
 					 const char *collection)
 {
-	bool is_block = bulk->joins_xact && mts_bulk_is_transaction(bulk) &&
+	bool is_block = mts_bulk_scope(bulk) >= MTS_STATEMENT &&
 					!mts_xact_may_repeat(bulk->connection);
 	MtsSeen seen;
 

@@ -26,6 +26,15 @@ typedef struct MtsRoute
 	MemoryContext memory; /* of the list */
 } MtsRoute;
 
+/* Return which writes of a table are stored together. */
+static MtsScope
+scope_of(const MtsTable *table)
+{
+	if (table->transactions == MTS_TRANSACTIONS_OFF)
+		return MTS_EACH_WRITE;
+	return mts_table_joins_xact(table) ? MTS_TRANSACTION : MTS_EACH_CALL;
+}
+
 /*
  * mts_route_init
  *		Prepare to write into a table with the rights of a user's mapping.
@@ -40,9 +49,8 @@ mts_route_init(MtsBulk *bulk, const MtsTable *table, Oid userid)
 				  .relid = table->relid,
 				  .database = table->database,
 				  .collection = table->collection,
-				  .is_atomic = table->transactions != MTS_TRANSACTIONS_OFF,
-				  .joins_xact = mts_table_joins_xact(table),
-				  .requires_xact =
+				  .scope = scope_of(table),
+				  .is_required =
 					  table->transactions == MTS_TRANSACTIONS_REQUIRED};
 	mts_connection_pin(bulk->connection);
 	if (!table->rolling_name)
@@ -113,8 +121,8 @@ create_if_absent(MtsBulk *bulk)
 	{
 		mts_index_create(bulk->connection, bulk->database, bulk->collection,
 						 bulk->route->index);
-		bulk->has_restarted |=
-			bulk->joins_xact && mts_xact_is_active(bulk->connection->serverid);
+		bulk->has_restarted |= bulk->scope >= MTS_STATEMENT &&
+							   mts_xact_is_active(bulk->connection->serverid);
 		mts_xact_reader_read_all(bulk->connection);
 		(void) mts_xact_restart(bulk->connection);
 	}
@@ -226,7 +234,7 @@ mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 	for (int i = 0; i < nops; i++)
 		unsent += ops[i].npoints;
 	find_existing(bulk, ops, nops);
-	if (bulk->joins_xact && mts_bulk_is_transaction(bulk))
+	if (mts_bulk_scope(bulk) >= MTS_STATEMENT)
 		create_all(bulk, ops, nops);
 	foreach (lc, list_collections(ops, nops))
 	{

@@ -715,7 +715,7 @@ has_unique_index(const MtsWriter *writer, const char *collection)
 static bool
 is_logged(MtsWriter *writer)
 {
-	return writer->bulk.joins_xact && mts_bulk_is_transaction(&writer->bulk);
+	return mts_bulk_scope(&writer->bulk) >= MTS_STATEMENT;
 }
 
 /* Tell whether a write that assumes too much may be refused. */
@@ -957,7 +957,7 @@ send_slices(MtsWriter *writer, List *writes)
 							  ? &writer->once
 							  : NULL;
 		bool is_first = trial && !trial->is_proven && n - first > 2 * TRIALS &&
-						(!mts_bulk_is_transaction(&writer->bulk) ||
+						(mts_bulk_scope(&writer->bulk) == MTS_EACH_WRITE ||
 						 !may_be_refused(writer));
 
 		end = is_first ? first + TRIALS : find_slice(writer, writes, first);

@@ -365,7 +365,8 @@ mongo_ts_compute_rollup(PG_FUNCTION_ARGS)
 	check_intervals(rollup, (MtsRange){PG_GETARG_TIMESTAMPTZ(2),
 									   PG_GETARG_TIMESTAMPTZ(3)});
 	/* the transaction begins here, so it reads what it will write */
-	bulk.joins_xact = bulk.is_atomic = is_own;
+	if (is_own)
+		bulk.scope = MTS_STATEMENT;
 	is_last = change(bulk, MTS_OP_UPDATE,
 					 selector_of(rollup, TOKEN_ID,
 								 json_argument(PG_GETARG_TEXT_PP(4))),
