@@ -106,11 +106,13 @@ typedef struct Command
 typedef struct MtsRound
 {
 	MtsBulk *bulk;
+	MtsConnection *connection;
+	const MtsStoredTable *table;
 	MtsWriteSessions *sessions; /* that no other round uses */
 	MtsOp **ops;                /* to be sent, sorted */
 	int n;
-	int nops; /* of the call */
 	int64 npoints;
+	int64 nlost;                      /* points that are refused for good */
 	List *refused;                    /* MtsOp: for good, in any round */
 	bson_error_t write_concern_error; /* the first one; domain 0 for none */
 
@@ -127,14 +129,14 @@ typedef struct MtsRound
 	int slow_tries;          /* of a transaction in turn, that took long */
 	int64 affected;          /* as in MtsBulk */
 	int64 created;
-	MtsStored stored;   /* by the writes that were done last */
+	bool outcome_is_unknown; /* of the commands that were sent */
 	bool has_duplicate; /* which is not an error, but aborts a transaction */
 
-	SubTransactionId subid; /* that has begun it, if it is under way */
+	SubTransactionId subid; /* that has begun it */
 	struct MtsRound *next;  /* of those under way */
 } MtsRound;
 
-/* Those that were begun while the caller works, one of each connection */
+/* Those that have not ended */
 static MtsRound *under_way = NULL;
 
 /* The condition by which writes of one bucket or key are sorted together */
@@ -202,23 +204,13 @@ record_write_concern_error(MtsRound *round, const bson_error_t *error)
 		round->write_concern_error = *error;
 }
 
-/*
- * Record how many points were sent with an outcome that is not known.  Then a
- * rollback warns of them.
- */
+/* Record that writes are stored, or that it is not known whether they are. */
 static void
-record_sent(MtsBulk *bulk, int64 npoints)
+record_stored(MtsBulk *bulk, bool is_known)
 {
-	mts_stored_record_sent(bulk->connection, npoints - bulk->points_recorded);
-	bulk->points_recorded = npoints;
-}
-
-/* Record whether the outcome of the last command or transaction is unknown. */
-static void
-record_outcome(MtsBulk *bulk, bool is_unknown)
-{
-	bulk->outcome_is_unknown = is_unknown;
-	record_sent(bulk, is_unknown ? bulk->points_in_flight : 0);
+	bulk->has_stored |= is_known;
+	if (bulk->table)
+		mts_stored_record(bulk->table, is_known);
 }
 
 /* Tell whether a command that failed may have been done, wholly or in part. */
@@ -358,6 +350,24 @@ begin_attempt(MtsRound *round)
 	round->attempt.relid = bulk->relid;
 }
 
+/* Tell whether writes that were sent, and are not under way, may be done. */
+static bool
+outcome_is_unknown(const MtsRound *round)
+{
+	for (int i = 0; i < round->ncommands; i++)
+		if (round->commands[i].is_unknown && !round->commands[i].is_done)
+			return true;
+	return round->outcome_is_unknown;
+}
+
+/* Raise the error of a command, with the outcome of the writes. */
+static _Noreturn void
+raise_failure(const MtsRound *round, const bson_error_t *error)
+{
+	mts_bulk_error_raise_failure(round->bulk, error,
+								 outcome_is_unknown(round));
+}
+
 /* Select the server of a part, or raise an error. */
 static void
 select_server(MtsRound *round)
@@ -365,7 +375,7 @@ select_server(MtsRound *round)
 	bson_error_t error = {0};
 
 	if (!mts_attempt_try_select_server(&round->attempt, &error))
-		mts_bulk_error_raise_failure(round->bulk, &error);
+		raise_failure(round, &error);
 }
 
 /* Queue the commands of a part. */
@@ -540,112 +550,90 @@ count_documents(MtsRound *round, const Command *command, const bson_t *reply)
 }
 
 /*
- * Count the n writes of a part that are not refused as done.  Those of
- * PostgreSQL's transaction are not stored yet.
+ * Count the documents that were written.  Those of PostgreSQL's transaction
+ * are not stored yet.
  */
 static void
-finish_writes(MtsRound *round, MtsOp *const *ops, int n)
+finish_writes(MtsRound *round)
 {
 	MtsBulk *bulk = round->bulk;
-	MtsStored stored = {0};
-	int ndone = 0;
 
 	bulk->affected += round->affected;
 	bulk->created += round->created;
-	for (int i = 0; i < n; i++)
-	{
-		if (ops[i]->refusal)
-			continue;
-		ndone++;
-		if (ops[i]->edits_points)
-			stored.nedited += ops[i]->npoints;
-		else
-			stored.npoints += ops[i]->npoints;
-	}
-	/* which updates have found nothing is not known */
-	round->stored =
-		stored.npoints + stored.nedited > 0 && round->affected == ndone
-			? stored
-			: (MtsStored){.ndocuments = round->affected};
-	if (bulk->stores_no_data)
-		round->stored = (MtsStored){0};
-	if (round->scope >= MTS_STATEMENT)
-		return;
-	bulk->points_done += round->stored.npoints + round->stored.nedited;
-	mts_stored_record(bulk->connection, NULL, round->stored);
+	if (round->scope < MTS_STATEMENT && round->affected > 0)
+		record_stored(bulk, true);
 }
 
 /* ---- Plain writes ------------------------------------------------------- */
 
 /*
- * Record how many points were sent with an outcome that is not known yet, so
- * that a rollback warns of them, and whether any may have been done.
+ * Read the reply to a plain command that was sent.  Returns false with the
+ * reason in *error if it has failed.  It may have been done until then.
  */
-static void
-record_in_flight(MtsRound *round)
+static bool
+read_reply(MtsRound *round, Command *command, const bson_t **reply,
+		   bson_error_t *error)
 {
 	MtsBulk *bulk = round->bulk;
+	bool was_unknown = command->is_unknown;
+	bool ok, is_done;
 
-	bulk->points_in_flight = 0;
-	bulk->outcome_is_unknown = false;
-	for (int i = 0; i < round->ncommands; i++)
-	{
-		const Command *command = &round->commands[i];
-
-		if (command->is_done)
-			continue;
-		if (command->is_sent || command->is_unknown)
-			bulk->points_in_flight += count_points(command->ops, command->n);
-		bulk->outcome_is_unknown |= command->is_unknown;
-	}
-	record_sent(bulk, bulk->points_in_flight);
-}
-
-/* Send plain writes. */
-static void
-submit_plain(MtsRound *round)
-{
-	(void) submit(round);
-	record_in_flight(round);
+	command->is_unknown = true;
+	ok = collect(round, command, reply, error);
+	is_done = ok || error->domain == MONGOC_ERROR_WRITE_CONCERN;
+	/* an earlier try may have been done if this one was refused */
+	command->is_unknown = (was_unknown && !is_done) ||
+						  (!ok && may_be_done(bulk, error, MTS_PHASE_WRITE));
+	if (!is_done ||
+		record_refusals(round, command->ops, command->n, *reply, error))
+		return ok;
+	command->is_unknown |= may_be_done(bulk, error, MTS_PHASE_OPERATION);
+	return false;
 }
 
 /*
- * Read the reply to a plain command.  Returns false with the reason in *error
- * if it has failed for good.  Otherwise it is done, or is to be sent again.
+ * Tell whether a plain command is done, whose reply was read: it is even if
+ * the write concern is not met.
+ */
+static bool
+is_done(const Command *command, bool ok, const bson_error_t *error)
+{
+	return ok || (error->domain == MONGOC_ERROR_WRITE_CONCERN &&
+				  !command->is_unknown);
+}
+
+/* Record that a plain command is done, by its reply. */
+static void
+record_done(MtsRound *round, Command *command, const bson_t *reply)
+{
+	command->is_done = true;
+	round->affected = round->created = 0;
+	count_documents(round, command, reply);
+	finish_writes(round);
+}
+
+/*
+ * Finish a plain command that was sent.  Returns false with the reason in
+ * *error if it has failed for good.  Otherwise it is done, or is to be sent
+ * again.
  */
 static bool
 finish_command(MtsRound *round, Command *command, bson_error_t *error)
 {
-	MtsBulk *bulk = round->bulk;
 	MtsAttempt *attempt = &round->attempt;
 	const bson_t *reply;
-	bool ok = collect(round, command, &reply, error);
-	bool is_done = ok || error->domain == MONGOC_ERROR_WRITE_CONCERN;
+	bool ok = read_reply(round, command, &reply, error);
 
-	/* an earlier try may have been done if this one was refused */
-	command->is_unknown = (command->is_unknown && !is_done) ||
-						  (!ok && may_be_done(bulk, error, MTS_PHASE_WRITE));
-	if (is_done &&
-		!record_refusals(round, command->ops, command->n, reply, error))
-	{
-		ok = false;
-		command->is_unknown |= may_be_done(bulk, error, MTS_PHASE_OPERATION);
-	}
 	attempt->is_repeatable =
 		command->number > 0 || command->ops[0]->kind == MTS_OP_DELETE_MANY;
 	if (!ok && mts_attempt_should_repeat(attempt, error))
 		return true;
-	/* the writes are done even if the write concern is not met */
-	if (!ok &&
-		(error->domain != MONGOC_ERROR_WRITE_CONCERN || command->is_unknown))
+	if (!is_done(command, ok, error))
 		return false;
 	/* it is raised at the end, unless writes are refused */
 	if (!ok)
 		record_write_concern_error(round, error);
-	command->is_done = true;
-	round->affected = round->created = 0;
-	count_documents(round, command, reply);
-	finish_writes(round, command->ops, command->n);
+	record_done(round, command, reply);
 	return true;
 }
 
@@ -657,7 +645,6 @@ finish_command(MtsRound *round, Command *command, bson_error_t *error)
 static bool
 collect_plain(MtsRound *round)
 {
-	MtsBulk *bulk = round->bulk;
 	bson_error_t first = {0}, error;
 	bool are_done = true;
 
@@ -671,10 +658,9 @@ collect_plain(MtsRound *round)
 			first = error;
 		are_done &= command->is_done || !was_sent;
 	}
-	record_in_flight(round);
 	if (first.domain == 0)
 		return are_done;
-	mts_bulk_error_raise_failure(bulk, &first);
+	raise_failure(round, &first);
 }
 
 /* Do the plain writes of a part, whose first commands were sent. */
@@ -693,7 +679,7 @@ finish_plain(MtsRound *round)
 		if (are_done)
 			begin_attempt(round);
 		select_server(round);
-		submit_plain(round);
+		(void) submit(round);
 	}
 }
 
@@ -773,10 +759,8 @@ submit_transaction(MtsRound *round)
 		mts_exchange_has_room(&connection->exchange,
 							  round->attempt.server.channel, 0))
 		mts_transaction_submit_commit(transaction, &round->attempt);
-	bulk->points_in_flight = count_points(part_of(round), round->part);
-	record_sent(bulk, transaction->commit != 0 || transaction->is_in_doubt
-						  ? bulk->points_in_flight
-						  : 0);
+	round->outcome_is_unknown =
+		transaction->commit != 0 || transaction->is_in_doubt;
 }
 
 /*
@@ -852,13 +836,13 @@ commit_part(MtsRound *round, bson_error_t *error)
 
 	if (is_interruption)
 	{
-		record_outcome(bulk, may_be_committed);
+		round->outcome_is_unknown = may_be_committed;
 		transaction->is_in_doubt =
 			may_be_committed && error->domain != MONGOC_ERROR_SERVER;
 		/* a server that cannot send its reply reads no commit behind it */
 		transaction->is_open = true;
 		if (!mts_attempt_should_repeat(&round->attempt, error))
-			mts_bulk_error_raise_failure(bulk, error);
+			raise_failure(round, error);
 		if (!may_be_committed)
 			return MTS_ABORTED;
 	}
@@ -869,13 +853,14 @@ commit_part(MtsRound *round, bson_error_t *error)
 			(void) mts_command_collect(&round->attempt, transaction->commit,
 									   &reply, &reason);
 		transaction->commit = 0;
-		record_outcome(bulk, false);
+		round->outcome_is_unknown = false;
 		return MTS_ABORTED;
 	}
+	round->outcome_is_unknown = true;
 	outcome = mts_transaction_commit(transaction, &round->attempt, &reason);
-	record_outcome(bulk, outcome == MTS_UNKNOWN);
 	if (outcome == MTS_UNKNOWN)
-		mts_bulk_error_raise_failure(bulk, &reason);
+		raise_failure(round, &reason);
+	round->outcome_is_unknown = false;
 	if (outcome == MTS_COMMITTED && reason.domain != 0)
 		record_write_concern_error(round, &reason);
 	if (outcome == MTS_ABORTED && !is_interruption)
@@ -926,7 +911,7 @@ finish_transaction(MtsRound *round)
 			/* all writes were done, whatever the replies have said */
 			if (error.domain != 0)
 				round->affected = round->created = n;
-			finish_writes(round, ops, n);
+			finish_writes(round);
 			return true;
 		}
 		if (error.domain == 0 || !is_interrupted(bulk, &error))
@@ -935,7 +920,7 @@ finish_transaction(MtsRound *round)
 		submit_transaction(round);
 	}
 	if (error.domain != 0 && mts_server_error_is_final(decide(bulk, &error)))
-		mts_bulk_error_raise_failure(bulk, &error);
+		raise_failure(round, &error);
 	record_abort(ops, n, round->n - round->first, &error);
 	return false;
 }
@@ -1076,12 +1061,13 @@ finish_xact(MtsRound *round)
 		if (is_open && finish_tried_commands(round, &error))
 		{
 			check_seen(round);
-			finish_writes(round, ops, n);
+			finish_writes(round);
 			if (round->has_duplicate)
 				mts_xact_abort(connection, NULL);
 			else if (round->affected >= n ||
 					 ops[0]->kind == MTS_OP_DELETE_MANY)
-				mts_xact_keep(connection, round->stored);
+				mts_xact_keep(connection,
+							  round->affected > 0 ? bulk->table : NULL);
 			return true;
 		}
 		refused = find_refused(ops, n);
@@ -1101,6 +1087,7 @@ finish_xact(MtsRound *round)
 			refused->code == MTS_CODE_DUPLICATE_KEY)
 			refused->code = MTS_CODE_WRITE_CONFLICT;
 		round->refused = list_make1(refused);
+		round->nlost = count_points(ops, n);
 		round->n = 0;
 		return true;
 	}
@@ -1212,7 +1199,7 @@ begin_part(MtsRound *round, int tries)
 		op->refusal = NULL;
 		op->is_aborted = false;
 	}
-	bulk->outcome_is_unknown = false;
+	round->outcome_is_unknown = false;
 	round->begin = bson_get_monotonic_time();
 	begin_attempt(round);
 	select_server(round);
@@ -1222,7 +1209,7 @@ begin_part(MtsRound *round, int tries)
 		await_retries(bulk);
 	queue_commands(round);
 	if (round->scope == MTS_EACH_WRITE)
-		submit_plain(round);
+		(void) submit(round);
 	else if (round->scope == MTS_EACH_CALL)
 		submit_transaction(round);
 }
@@ -1349,6 +1336,7 @@ select_retries(MtsRound *round, int tries)
 			(!should_send_again(round, op) || tries >= MAX_TRIES))
 		{
 			round->refused = lappend(round->refused, op);
+			round->nlost += op->npoints;
 			continue;
 		}
 		round->ops[round->n++] = op;
@@ -1367,7 +1355,10 @@ select_retries(MtsRound *round, int tries)
 	if (round->scope == MTS_EACH_WRITE)
 		return is_contended;
 	if (round->refused)
+	{
+		round->nlost += count_points(round->ops, round->n);
 		round->n = 0;
+	}
 	for (int i = 0; i < round->n && is_fallback; i++)
 		fall_back(round->ops[i]);
 	qsort(round->ops, round->n, sizeof(MtsOp *), compare_ops);
@@ -1422,7 +1413,7 @@ raise_failures(const MtsRound *round)
 {
 	if (round->refused)
 		mts_bulk_error_raise_refusals(round->bulk, round->refused,
-									  round->npoints,
+									  round->nlost, round->npoints,
 									  round->scope != MTS_EACH_WRITE);
 	if (round->write_concern_error.domain != 0)
 		mts_report_failure(round->bulk->connection,
@@ -1439,6 +1430,7 @@ typedef struct Postponed
 	char *database;
 	char *collection;
 	Oid relid;
+	const MtsStoredTable *table;
 } Postponed;
 
 static bson_t *
@@ -1461,7 +1453,8 @@ copy_write(const MtsBulk *bulk, const MtsOp *op)
 	*copy = (Postponed){.op = *op,
 						.database = pstrdup(bulk->database),
 						.collection = pstrdup(bulk->collection),
-						.relid = bulk->relid};
+						.relid = bulk->relid,
+						.table = bulk->table};
 	copy->op.selector = copy_document(op->selector);
 	copy->op.document = copy_document(op->document);
 	copy->op.identity = NULL;
@@ -1477,7 +1470,8 @@ send_postponed(MtsConnection *connection, void *arg)
 	MtsBulk bulk = {.connection = connection,
 					.relid = write->relid,
 					.database = write->database,
-					.collection = write->collection};
+					.collection = write->collection,
+					.table = write->table};
 
 	mts_bulk_execute(&bulk, &write->op, 1);
 	if (bulk.affected == 0)
@@ -1509,7 +1503,7 @@ postpone(MtsRound *round)
 		mts_write_command_make(&round->attempt, round->ops, 1,
 							   mts_document_utf8(bulk->collection), true);
 	mts_document_adopt(command);
-	mts_xact_postpone(bulk->connection, bulk->database, command, op->npoints,
+	mts_xact_postpone(bulk->connection, bulk->database, command, bulk->table,
 					  send_postponed, copy_write(bulk, op));
 	round->scope = bulk->scope;
 	round->n = 0;
@@ -1528,8 +1522,10 @@ make_round(MtsBulk *bulk, MtsOp *ops, int nops)
 	MtsRound *round = palloc0(sizeof(MtsRound));
 
 	round->bulk = bulk;
+	round->connection = bulk->connection;
+	round->table = bulk->table;
 	round->ops = palloc(nops * sizeof(MtsOp *));
-	round->n = round->nops = nops;
+	round->n = nops;
 	for (int i = 0; i < nops; i++)
 	{
 		check_size(&ops[i]);
@@ -1547,7 +1543,7 @@ static bool
 has_round(const MtsConnection *connection)
 {
 	for (const MtsRound *round = under_way; round; round = round->next)
-		if (round->bulk->connection == connection)
+		if (round->connection == connection)
 			return true;
 	return false;
 }
@@ -1566,7 +1562,7 @@ forget_round(MtsRound *round)
 	return true;
 }
 
-/* Read the replies to plain writes; one that is lost tells nothing. */
+/* Read the replies to plain writes that are under way. */
 static void
 settle_plain(MtsRound *round)
 {
@@ -1576,20 +1572,11 @@ settle_plain(MtsRound *round)
 		bson_error_t error;
 		const bson_t *reply;
 
-		if (!command->is_sent)
-			continue;
-		command->is_done =
-			(collect(round, command, &reply, &error) ||
-			 error.domain == MONGOC_ERROR_WRITE_CONCERN) &&
-			record_refusals(round, command->ops, command->n, reply, &error);
-		command->is_unknown = !command->is_done;
-		round->affected = round->created = 0;
-		if (!command->is_done)
-			continue;
-		count_documents(round, command, reply);
-		finish_writes(round, command->ops, command->n);
+		if (command->is_sent &&
+			is_done(command, read_reply(round, command, &reply, &error),
+					&error))
+			record_done(round, command, reply);
 	}
-	record_in_flight(round);
 }
 
 /* Read the replies to a transaction, and to the commit sent behind it. */
@@ -1607,11 +1594,21 @@ settle_transaction(MtsRound *round)
 	is_committed |= error.domain == MONGOC_ERROR_WRITE_CONCERN;
 	transaction->commit = 0;
 	if (is_committed && are_done)
-		finish_writes(round, part_of(round), round->part);
+		finish_writes(round);
 	/* the server has aborted it if one of its writes was refused */
 	if (is_committed || (error.domain == MONGOC_ERROR_SERVER &&
 						 error.code == MTS_CODE_NO_SUCH_TRANSACTION))
-		record_outcome(round->bulk, false);
+		round->outcome_is_unknown = false;
+}
+
+/* Tell whether a reply to a round is to be received. */
+static bool
+is_under_way(const MtsRound *round)
+{
+	for (int i = 0; i < round->ncommands; i++)
+		if (round->commands[i].is_sent)
+			return true;
+	return false;
 }
 
 /*
@@ -1625,17 +1622,26 @@ static void
 settle(void *arg)
 {
 	MtsRound *round = arg;
-	MtsConnection *connection = round->bulk->connection;
+	MtsConnection *connection = round->connection;
+	MtsBulk bulk = {.connection = connection, .table = round->table};
 
-	if (!forget_round(round) || round->bulk->points_recorded == 0)
+	if (!forget_round(round) || round->scope >= MTS_STATEMENT)
 		return;
-	mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
-	if (round->scope == MTS_EACH_WRITE)
-		settle_plain(round);
-	else if (round->transaction->commit != 0)
-		settle_transaction(round);
-	if (mts_wait_unlimit(&connection->wait))
-		connection->invalid = true;
+	/* the caller's may have gone */
+	round->bulk = &bulk;
+	if (is_under_way(round))
+	{
+		mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
+		if (round->scope == MTS_EACH_WRITE)
+			settle_plain(round);
+		else if (round->transaction->commit != 0)
+			settle_transaction(round);
+		if (mts_wait_unlimit(&connection->wait))
+			connection->invalid = true;
+	}
+	if (outcome_is_unknown(round))
+		record_stored(&bulk, false);
+	round->bulk = NULL;
 }
 
 /*
@@ -1690,33 +1696,26 @@ mts_bulk_init(void)
 static void
 begin(MtsBulk *bulk, MtsOp *ops, int nops, bool is_early)
 {
-	ErrorContextCallback callback = {error_context_stack,
-									 mts_bulk_error_describe, bulk};
 	MtsConnection *connection = bulk->connection;
 	bool is_alone = !has_round(connection);
 	MtsRound *round;
 
-	bulk->affected = bulk->created = bulk->points_done = 0;
+	bulk->affected = bulk->created = 0;
 	bulk->is_outdated = false;
 	round = bulk->round = make_round(bulk, ops, nops);
 	round->sessions = &connection->writes[!is_alone];
 	if (is_early && postpone(round))
 		return;
 	mts_orphan_kill(connection, true);
-	error_context_stack = &callback;
-	if (is_early && is_alone)
-	{
-		round->subid = GetCurrentSubTransactionId();
-		round->next = under_way;
-		under_way = round;
-		mts_document_release_with(settle, round);
-	}
+	round->subid = GetCurrentSubTransactionId();
+	round->next = under_way;
+	under_way = round;
+	mts_document_release_with(settle, round);
 	if (nops > 0)
 		begin_part(round, 0);
 	/* a savepoint that is set meanwhile must know what was written before */
 	if (round->scope >= MTS_STATEMENT || !is_alone)
 		finish(round);
-	error_context_stack = callback.previous;
 }
 
 /*
@@ -1741,26 +1740,16 @@ mts_bulk_begin(MtsBulk *bulk, MtsOp *ops, int nops)
 void
 mts_bulk_end(MtsBulk *bulk)
 {
-	ErrorContextCallback callback = {error_context_stack,
-									 mts_bulk_error_describe, bulk};
 	MtsRound *round = bulk->round;
 
 	if (!round)
 		return;
 	bulk->round = NULL;
-	error_context_stack = &callback;
 	mts_wait_reset(&bulk->connection->wait);
 	bulk->connection->wait.deadline = 0;
 	finish(round);
 	(void) forget_round(round);
 	raise_failures(round);
-	error_context_stack = callback.previous;
-	bulk->is_undoable = round->scope >= MTS_STATEMENT;
-	if (bulk->affected == round->nops && !bulk->is_undoable)
-	{
-		bulk->points_stored += round->npoints;
-		bulk->points_done = 0;
-	}
 }
 
 /*

@@ -32,8 +32,7 @@ typedef struct MtsOp
 	MtsOpKind kind;
 	const bson_t *selector;     /* NULL in an insert */
 	const bson_t *document;     /* or pipeline; NULL in a delete */
-	int npoints;                /* that it stores */
-	bool edits_points;          /* or that it changes or removes */
+	int npoints;                /* that it writes */
 	bool ignores_duplicate;     /* a duplicate key is not an error */
 	const struct MtsSeen *seen; /* what a delete of all that matches must
 								 * remove; NULL for whatever there is */
@@ -61,26 +60,18 @@ typedef struct MtsBulk
 	MtsConnection *connection;
 	Oid relid; /* the table that is written */
 	const char *database;
-	const char *collection; /* of a rolling set, the one written last */
-	const char *message;    /* of errors; NULL for one that names the
+	const char *collection;      /* of a rolling set, the one written last */
+	const char *message;         /* of errors; NULL for one that names the
 							 * collection */
-	struct MtsRoute *route; /* to a rolling set's collections, or NULL */
-	MtsScope scope;         /* where the server has transactions */
-	bool is_required;       /* otherwise it is an error */
-	int most_writes;        /* of a transaction; 0 without a limit */
-	bool stores_no_data;    /* a rollback need not say what stays stored */
-
-	/* points */
-	int64 points_stored;    /* by the whole statement */
-	int64 points_unsent;    /* they wait for the call to succeed */
-	int64 points_done;      /* by parts of the call that are stored */
-	int64 points_in_flight; /* of the last command or transaction */
-	int64 points_recorded;  /* of these, as sent with an unknown outcome */
-
-	bool outcome_is_unknown; /* of the last command or transaction */
+	struct MtsRoute *route;      /* to a rolling set's collections, or NULL */
+	MtsScope scope;              /* where the server has transactions */
+	bool is_required;            /* otherwise it is an error */
+	int most_writes;             /* of a transaction; 0 without a limit */
+	const MtsStoredTable *table; /* that a warning of ROLLBACK names; NULL if
+								  * what stays stored does no harm */
+	bool has_stored;             /* something that ROLLBACK does not undo */
 
 	/* the last call */
-	bool is_undoable;   /* ROLLBACK undoes it */
 	bool is_outdated;   /* nothing was sent: what its delete has seen was read
 						 * before the transaction began again */
 	int tries;          /* of it and of those before that were outdated */

@@ -2,8 +2,7 @@
  * bulk_error.c
  *		Raise the errors of bulk writes.
  *
- * They say how many points the statement has stored, which buckets were not
- * written, and whether the outcome is unknown.
+ * They say which buckets were not written, and whether the outcome is unknown.
  */
 #include "driver/bulk_error.h"
 
@@ -87,9 +86,6 @@ check_view(const MtsBulk *bulk)
 void
 mts_bulk_error_refuse_changed(const MtsBulk *bulk, const char *detail)
 {
-	bool is_partial =
-		!bulk->is_undoable && (bulk->points_stored > 0 || bulk->affected > 0);
-
 	check_view(bulk);
 	ereport(
 		ERROR,
@@ -97,10 +93,8 @@ mts_bulk_error_refuse_changed(const MtsBulk *bulk, const char *detail)
 		 errmsg("points of MongoDB collection \"%s.%s\" have changed since "
 				"this statement read them",
 				bulk->database, bulk->collection),
-		 errdetail("%s\nThe statement had changed " INT64_FORMAT
-				   " points before.",
-				   detail, bulk->points_stored),
-		 is_partial
+		 errdetail("%s", detail),
+		 bulk->has_stored
 			 ? errhint(
 				   "Check which points were changed before you run the statement again.")
 			 : errhint("Run the statement again, unless another "
@@ -111,27 +105,22 @@ mts_bulk_error_refuse_changed(const MtsBulk *bulk, const char *detail)
 /*
  * mts_bulk_error_raise_failure
  *		Raise the error of a command that was refused as a whole or not
- *		answered.
+ *		answered, or of writes whose outcome is unknown.
  */
 _Noreturn void
-mts_bulk_error_raise_failure(MtsBulk *bulk, const bson_error_t *error)
+mts_bulk_error_raise_failure(MtsBulk *bulk, const bson_error_t *error,
+							 bool outcome_is_unknown)
 {
 	MtsConnection *connection = bulk->connection;
 	const char *message = mts_bulk_error_message(bulk);
 
 	if (error->domain == MONGOC_ERROR_SERVER && error->code == MTS_CODE_VIEW)
 		refuse_view(bulk);
-	if (!bulk->outcome_is_unknown)
+	if (!outcome_is_unknown)
 		mts_report_failure(connection, message, error);
-	/* the detail says it, so that the context need not */
-	bulk->outcome_is_unknown = false;
 	mts_report_unknown(
 		connection, message, error,
-		psprintf("It is unknown whether the last bulk write%s was executed.",
-				 bulk->points_in_flight > 0
-					 ? psprintf(", of " INT64_FORMAT " points,",
-								bulk->points_in_flight)
-					 : ""));
+		"It is unknown whether the last bulk write was executed.");
 }
 
 /* Name the buckets of writes that were refused for good. */
@@ -183,64 +172,31 @@ describe_refusal(const MtsOp *op)
 
 /*
  * mts_bulk_error_raise_refusals
- *		Raise the error of the writes that were refused for good, of a call
- *		with npoints.
+ *		Raise the error of the writes that were refused for good.
  *
- * Those of a transaction are stored wholly or not at all.
+ * nlost of the npoints of the call were not stored, because a transaction is
+ * stored wholly or not at all.
  */
 _Noreturn void
 mts_bulk_error_raise_refusals(const MtsBulk *bulk, const List *refused,
-							  int64 npoints, bool is_transaction)
+							  int64 nlost, int64 npoints, bool is_transaction)
 {
 	const MtsOp *first = linitial(refused);
 	MtsServerError class = mts_server_error(first->code);
-	/* 0 in a TRUNCATE */
-	int64 total = npoints + bulk->points_unsent;
-	int64 lost = bulk->points_unsent;
 	char *counts = "";
-	ListCell *lc;
 
 	if (first->code == MTS_CODE_VIEW)
 		refuse_view(bulk);
-	if (is_transaction)
-		lost += npoints - bulk->points_done;
-	else
-		foreach (lc, refused)
-			lost += ((const MtsOp *) lfirst(lc))->npoints;
-	if (total > 0)
+	/* a TRUNCATE does not count points */
+	if (npoints > 0)
 		counts = psprintf("\n" INT64_FORMAT " of " INT64_FORMAT
-						  " points of a bulk write were not stored%s %s%s.\n"
-						  "The statement stored " INT64_FORMAT " points.",
-						  lost, total,
+						  " points of a bulk write were not stored%s %s.",
+						  nlost, npoints,
 						  is_transaction ? ", because of" : ": those of",
-						  name_buckets(refused),
-						  bulk->points_unsent > 0 && !is_transaction
-							  ? " and of other collections"
-							  : "",
-						  bulk->points_stored + total - lost);
+						  name_buckets(refused));
 	ereport(ERROR, (errcode(class.sqlstate),
 					errmsg("%s", mts_bulk_error_message(bulk)),
 					errdetail("%s%s", describe_refusal(first), counts),
 					class.hint ? errhint("%s", class.hint) : 0));
 	pg_unreachable();
-}
-
-/*
- * mts_bulk_error_describe
- *		Add to an error what is known of the points: an error context callback.
- */
-void
-mts_bulk_error_describe(void *arg)
-{
-	const MtsBulk *bulk = arg;
-	int64 npoints = bulk->points_stored + bulk->points_done;
-
-	if (npoints > 0)
-		errcontext("bulk write after " INT64_FORMAT " points of the statement "
-				   "were stored in MongoDB collection \"%s.%s\"",
-				   npoints, bulk->database, bulk->collection);
-	if (bulk->outcome_is_unknown && !bulk->stores_no_data)
-		errcontext("bulk write of " INT64_FORMAT " points; whether they were "
-				   "stored in MongoDB collection \"%s.%s\" is not known",
-				   bulk->points_in_flight, bulk->database, bulk->collection);
 }

@@ -14,11 +14,11 @@ extern const char *mts_bulk_error_message(const MtsBulk *bulk);
 extern _Noreturn void mts_bulk_error_refuse_changed(const MtsBulk *bulk,
 													const char *detail);
 extern _Noreturn void mts_bulk_error_raise_failure(MtsBulk *bulk,
-												   const bson_error_t *error);
+												   const bson_error_t *error,
+												   bool outcome_is_unknown);
 extern _Noreturn void mts_bulk_error_raise_refusals(const MtsBulk *bulk,
 													const List *refused,
-													int64 npoints,
+													int64 nlost, int64 npoints,
 													bool is_transaction);
-extern void mts_bulk_error_describe(void *arg);
 
 #endif /* MTS_BULK_ERROR_H */

@@ -4,31 +4,92 @@
  *
  * A write outside of a transaction of MongoDB, or in one that ends before that
  * of PostgreSQL, is not undone by ROLLBACK, by an error, or by the rollback of
- * a savepoint.  A warning then says what stays stored.
+ * a savepoint.  A warning then names the tables whose points stay stored, and
+ * those where that is not known.
+ *
+ * It is never missing, and never wrong.  A reply that has written documents
+ * is recorded when it is read (bulk.c), and a transaction when it is committed
+ * (xact.c).  A write that has no reply yet when PostgreSQL aborts belongs to a
+ * round that bulk.c lists: that is settled before the warnings, and recorded
+ * unless the server has said that nothing was written.
  */
 #include "driver/stored.h"
 
 #include "access/xact.h"
+#include "catalog/namespace.h"
+#include "foreign/foreign.h"
 #include "lib/stringinfo.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "driver/command_log.h"
 
-/* What a subtransaction has stored on a server */
+/* Catalogs cannot be read after an error, so the names are kept. */
+struct MtsStoredTable
+{
+	Oid relid;
+	Oid serverid;
+	char *server;
+	char *name; /* of the table */
+};
+
+/* A table whose points a subtransaction has stored, or may have */
 typedef struct Stored
 {
-	Oid serverid;
-	char *server; /* its name; catalogs cannot be read after an error */
+	const MtsStoredTable *table;
 	SubTransactionId subid;
-	MtsStored sum;
-	int64 nsent; /* points that were sent, with an unknown outcome */
+	bool is_known;
 } Stored;
 
-static List *stored = NIL; /* in TopTransactionContext, as are its items */
+/* in TopTransactionContext, as are their items */
+static List *tables = NIL; /* MtsStoredTable */
+static List *stored = NIL; /* Stored */
 
-/* Find what is stored by a subtransaction on a server; NULL if nothing is. */
+/* Make the name of a table, with its schema unless the search path has it. */
+static char *
+make_name(Oid relid)
+{
+	char *name = get_rel_name(relid);
+
+	if (!name)
+		return pstrdup("?");
+	if (RelationIsVisible(relid))
+		return name;
+	return psprintf("%s.%s", get_namespace_name(get_rel_namespace(relid)),
+					name);
+}
+
+/*
+ * mts_stored_table
+ *		Look up the names of a table that may be written.
+ */
+const MtsStoredTable *
+mts_stored_table(Oid serverid, Oid relid)
+{
+	MtsStoredTable *table;
+	MemoryContext old;
+	ListCell *lc;
+
+	foreach (lc, tables)
+	{
+		table = lfirst(lc);
+		if (table->relid == relid)
+			return table;
+	}
+	old = MemoryContextSwitchTo(TopTransactionContext);
+	table = palloc(sizeof(MtsStoredTable));
+	table->relid = relid;
+	table->serverid = serverid;
+	table->server = pstrdup(GetForeignServer(serverid)->servername);
+	table->name = make_name(relid);
+	tables = lappend(tables, table);
+	MemoryContextSwitchTo(old);
+	return table;
+}
+
+/* Find what a subtransaction has recorded of a table, or return NULL. */
 static Stored *
-find_stored(Oid serverid, SubTransactionId subid)
+find_stored(const MtsStoredTable *table, SubTransactionId subid, bool is_known)
 {
 	ListCell *lc;
 
@@ -36,131 +97,97 @@ find_stored(Oid serverid, SubTransactionId subid)
 	{
 		Stored *item = lfirst(lc);
 
-		if (item->serverid == serverid && item->subid == subid)
+		if (item->table == table && item->subid == subid &&
+			item->is_known == is_known)
 			return item;
 	}
 	return NULL;
 }
 
-/* Find what the current subtransaction has stored on a server, or begin it. */
-static Stored *
-find_or_make(Oid serverid, const char *server)
-{
-	SubTransactionId subid = GetCurrentSubTransactionId();
-	Stored *item = find_stored(serverid, subid);
-	MemoryContext old;
-
-	if (item)
-		return item;
-	if (!server)
-		server = GetForeignServer(serverid)->servername;
-	old = MemoryContextSwitchTo(TopTransactionContext);
-	item = palloc0(sizeof(Stored));
-	item->serverid = serverid;
-	item->server = pstrdup(server);
-	item->subid = subid;
-	stored = lappend(stored, item);
-	MemoryContextSwitchTo(old);
-	return item;
-}
-
-/* Remove an item of the list. */
-static void
-remove_item(int i)
-{
-	Stored *item = list_nth(stored, i);
-
-	stored = list_delete_nth_cell(stored, i);
-	pfree(item->server);
-	pfree(item);
-}
-
-/* mts_stored_sum: add up what two writes have stored. */
-MtsStored
-mts_stored_sum(MtsStored a, MtsStored b)
-{
-	return (MtsStored){a.npoints + b.npoints, a.nedited + b.nedited,
-					   a.ndocuments + b.ndocuments};
-}
-
-/*
- * mts_stored_record_sent
- *		Record that more points were sent with an outcome that is not known; or
- *		fewer, when it is.
- */
-void
-mts_stored_record_sent(const MtsConnection *connection, int64 more)
-{
-	if (more != 0)
-		find_or_make(connection->serverid, NULL)->nsent += more;
-}
-
 /*
  * mts_stored_record
- *		Record what a write outside of a transaction of MongoDB, or in one that
- *		has ended, has stored.
- *
- * The caller names the server if it may have been dropped since the write.
+ *		Record that the current subtransaction has stored points of a table,
+ *		which its rollback leaves; or that it may have, unless that is known.
  */
 void
-mts_stored_record(const MtsConnection *connection, const char *server,
-				  MtsStored what)
+mts_stored_record(const MtsStoredTable *table, bool is_known)
 {
-	Stored *item = find_or_make(connection->serverid, server);
+	SubTransactionId subid = GetCurrentSubTransactionId();
+	MemoryContext old;
+	Stored *item;
 
-	item->sum = mts_stored_sum(item->sum, what);
+	if (find_stored(table, subid, is_known))
+		return;
+	old = MemoryContextSwitchTo(TopTransactionContext);
+	item = palloc(sizeof(Stored));
+	*item = (Stored){table, subid, is_known};
+	stored = lappend(stored, item);
+	MemoryContextSwitchTo(old);
 }
 
 /* Have what a subtransaction has stored belong to its parent. */
 static void
 give_to_parent(SubTransactionId subid, SubTransactionId parent)
 {
-	for (int i = list_length(stored) - 1; i >= 0; i--)
+	ListCell *lc;
+
+	foreach (lc, stored)
 	{
-		Stored *item = list_nth(stored, i);
-		Stored *other;
+		Stored *item = lfirst(lc);
 
 		if (item->subid != subid)
 			continue;
-		other = find_stored(item->serverid, parent);
-		item->subid = parent;
-		if (!other)
-			continue;
-		other->sum = mts_stored_sum(other->sum, item->sum);
-		other->nsent += item->nsent;
-		remove_item(i);
+		if (find_stored(item->table, parent, item->is_known))
+			stored = foreach_delete_current(stored, lc);
+		else
+			item->subid = parent;
 	}
 }
 
-/* Append a sentence on a number, unless that is 0. */
-static void
-append_count(StringInfo text, int64 n, const char *one, const char *many)
+/* ---- Warnings ----------------------------------------------------------- */
+
+/*
+ * Append the names of the tables of a server whose points a subtransaction has
+ * stored, or may have; returns false if there are none.
+ */
+static bool
+append_names(StringInfo text, Oid serverid, SubTransactionId subid,
+			 bool is_known)
 {
-	if (n == 0)
-		return;
-	if (text->len > 0)
-		appendStringInfoString(text, "  ");
-	appendStringInfo(text, n == 1 ? one : many, n);
+	bool any = false;
+	ListCell *lc;
+
+	foreach (lc, stored)
+	{
+		const Stored *item = lfirst(lc);
+
+		if (item->table->serverid != serverid || item->subid != subid ||
+			item->is_known != is_known)
+			continue;
+		appendStringInfo(text, "%s\"%s\"", any ? ", " : "", item->table->name);
+		any = true;
+	}
+	return any;
 }
 
-/* Make the detail of a warning; empty if nothing is stored. */
+/* Make the detail of a warning. */
 static char *
-describe(const Stored *item)
+describe(Oid serverid, SubTransactionId subid)
 {
-	StringInfoData text;
+	StringInfoData text, names;
 
 	initStringInfo(&text);
-	append_count(&text, item->sum.npoints, INT64_FORMAT " point stays stored.",
-				 INT64_FORMAT " points stay stored.");
-	append_count(&text, item->sum.nedited,
-				 INT64_FORMAT " point stays changed or removed.",
-				 INT64_FORMAT " points stay changed or removed.");
-	append_count(&text, item->sum.ndocuments,
-				 INT64_FORMAT " document stays changed or removed.",
-				 INT64_FORMAT " documents stay changed or removed.");
-	append_count(&text, item->nsent,
-				 "Whether " INT64_FORMAT " point was stored is not known.",
-				 "Whether " INT64_FORMAT " points were stored is not known.");
+	initStringInfo(&names);
+	if (append_names(&names, serverid, subid, true))
+		appendStringInfo(&text,
+						 "Points of %s stay stored, changed or removed.",
+						 names.data);
+	resetStringInfo(&names);
+	if (append_names(&names, serverid, subid, false))
+		appendStringInfo(&text,
+						 "%sWhether points of %s were stored, changed or "
+						 "removed is not known.",
+						 text.len > 0 ? "  " : "", names.data);
 	return text.data;
 }
 
@@ -178,39 +205,55 @@ make_ascii(const char *name)
 }
 
 /*
- * Warn of an item, if something is stored.  An error must not leave a
- * rollback, so a client whose encoding lacks a character of the name gets the
- * escaped one.
+ * Warn of what a subtransaction has stored on a server.  An error must not
+ * leave a rollback, so a client whose encoding lacks a character of the names
+ * gets the escaped ones.
  */
 static void
-warn(const Stored *item)
+warn(const MtsStoredTable *table, SubTransactionId subid)
 {
 	static const char message[] =
 		"writes to foreign server \"%s\" are not rolled back";
-	char *detail = describe(item);
+	char *detail = describe(table->serverid, subid);
 
-	if (*detail == '\0')
-		return;
-	if (!mts_command_log_emit(WARNING, psprintf(message, item->server),
+	if (!mts_command_log_emit(WARNING, psprintf(message, table->server),
 							  detail))
 		(void) mts_command_log_emit(WARNING_CLIENT_ONLY,
 									psprintf(message,
-											 make_ascii(item->server)),
-									detail);
+											 make_ascii(table->server)),
+									make_ascii(detail));
+}
+
+/* Remove what a subtransaction has stored on a server. */
+static void
+forget(Oid serverid, SubTransactionId subid)
+{
+	ListCell *lc;
+
+	foreach (lc, stored)
+	{
+		const Stored *item = lfirst(lc);
+
+		if (item->table->serverid == serverid && item->subid == subid)
+			stored = foreach_delete_current(stored, lc);
+	}
 }
 
 /* Warn of what a subtransaction has stored, because it is rolled back. */
 static void
 warn_of_stored(SubTransactionId subid)
 {
-	for (int i = list_length(stored) - 1; i >= 0; i--)
+	for (int i = 0; i < list_length(stored);)
 	{
 		const Stored *item = list_nth(stored, i);
 
 		if (item->subid != subid)
+		{
+			i++;
 			continue;
-		warn(item);
-		remove_item(i);
+		}
+		warn(item->table, subid);
+		forget(item->table->serverid, subid);
 	}
 }
 
@@ -221,7 +264,7 @@ at_transaction_end(XactEvent event, void *arg)
 		warn_of_stored(TopSubTransactionId);
 	if (event == XACT_EVENT_ABORT || event == XACT_EVENT_COMMIT ||
 		event == XACT_EVENT_PREPARE)
-		stored = NIL;
+		stored = tables = NIL;
 }
 
 static void

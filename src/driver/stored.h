@@ -5,21 +5,13 @@
 #ifndef MTS_STORED_H
 #define MTS_STORED_H
 
-#include "driver/connection.h"
+#include "postgres.h"
 
-/* What writes have stored */
-typedef struct MtsStored
-{
-	int64 npoints;
-	int64 nedited;    /* points that were changed or removed */
-	int64 ndocuments; /* whose points are not counted */
-} MtsStored;
+/* A table that is written, until PostgreSQL's transaction ends */
+typedef struct MtsStoredTable MtsStoredTable;
 
 extern void mts_stored_init(void);
-extern MtsStored mts_stored_sum(MtsStored a, MtsStored b);
-extern void mts_stored_record_sent(const MtsConnection *connection,
-								   int64 more);
-extern void mts_stored_record(const MtsConnection *connection,
-							  const char *server, MtsStored what);
+extern const MtsStoredTable *mts_stored_table(Oid serverid, Oid relid);
+extern void mts_stored_record(const MtsStoredTable *table, bool is_known);
 
 #endif /* MTS_STORED_H */

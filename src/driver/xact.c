@@ -62,7 +62,7 @@ typedef struct Mark
 {
 	SubTransactionId subid;
 	MtsLogEnd end;
-	MtsStored stored; /* before */
+	int ntables; /* of those that were written before */
 } Mark;
 
 /* A collection that the transaction has written */
@@ -91,11 +91,11 @@ typedef struct Xact
 	int64 lost_time;  /* of the tries that were aborted */
 	MtsScope scope;   /* MTS_STATEMENT, or MTS_TRANSACTION */
 
-	MtsWriteLog log;  /* the commands that were done */
-	CommandId first;  /* PostgreSQL's command that sent the first of them */
-	List *written;    /* Written: the collections */
-	MtsStored stored; /* by them */
-	List *marks;      /* Mark, of the subtransactions that have begun since */
+	MtsWriteLog log; /* the commands that were done */
+	CommandId first; /* PostgreSQL's command that sent the first of them */
+	List *written;   /* Written: the collections */
+	List *tables;    /* MtsStoredTable: that they have written */
+	List *marks;     /* Mark, of the subtransactions that have begun since */
 
 	MtsXactSend send; /* the only command, if it has not been sent; or NULL */
 	void *send_arg;
@@ -479,18 +479,25 @@ mts_xact_drop(const MtsConnection *connection)
 
 /*
  * mts_xact_keep
- *		Keep the commands that were recorded, because they were done and have
- *		written that.
+ *		Keep the commands that were recorded, because they were done.
+ *
+ * They have written points of the table, unless it is NULL.
  */
 void
-mts_xact_keep(const MtsConnection *connection, MtsStored written)
+mts_xact_keep(const MtsConnection *connection, const MtsStoredTable *table)
 {
 	Xact *xact = find(connection);
 
 	mts_write_log_keep(&xact->log);
 	keep_written(xact);
 	xact->reads_first = false;
-	xact->stored = mts_stored_sum(xact->stored, written);
+	if (table)
+	{
+		MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
+
+		xact->tables = list_append_unique_ptr(xact->tables, (void *) table);
+		MemoryContextSwitchTo(old);
+	}
 }
 
 /* Raise an error: what was written or removed cannot be written again. */
@@ -869,23 +876,37 @@ mts_xact_may_postpone(const MtsConnection *connection)
  */
 void
 mts_xact_postpone(MtsConnection *connection, const char *database,
-				  const bson_t *command, int npoints, MtsXactSend send,
-				  void *arg)
+				  const bson_t *command, const MtsStoredTable *table,
+				  MtsXactSend send, void *arg)
 {
 	Xact *xact = find_or_make(connection);
 
 	mts_xact_record(connection, database, command, 1);
-	mts_xact_keep(connection, (MtsStored){.npoints = npoints});
+	mts_xact_keep(connection, table);
 	xact->send = send;
 	xact->send_arg = arg;
 }
 
 /* ---- Committing --------------------------------------------------------- */
 
+/*
+ * Record that the tables of a transaction are stored, or that it is not known
+ * whether they are.
+ */
+static void
+record_stored(const Xact *xact, bool is_known)
+{
+	ListCell *lc;
+
+	foreach (lc, xact->tables)
+		mts_stored_record(lfirst(lc), is_known);
+}
+
 /* Raise the error of a commit that may be done. */
 static _Noreturn void
 refuse_commit(Xact *xact, const char *message, const bson_error_t *error)
 {
+	record_stored(xact, false);
 	mts_transaction_orphan(&xact->transaction);
 	mts_report_unknown(
 		xact->connection, message, error,
@@ -919,7 +940,7 @@ commit(Xact *xact)
 	if (outcome == MTS_UNKNOWN)
 		refuse_commit(xact, message, &error);
 	xact->is_open = false;
-	mts_stored_record(connection, xact->server, xact->stored);
+	record_stored(xact, true);
 	if (error.domain != 0)
 		mts_report_failure(connection, message, &error);
 }
@@ -934,7 +955,7 @@ finish(Xact *xact)
 		commit(xact);
 	xact->reads_first = false;
 	mts_write_log_close(&xact->log);
-	xact->stored = (MtsStored){0};
+	xact->tables = NIL;
 	xact->written = NIL;
 	xact->scope = MTS_TRANSACTION;
 }
@@ -1103,7 +1124,7 @@ add_mark(Xact *xact, SubTransactionId subid)
 	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
 	Mark *mark = palloc(sizeof(Mark));
 
-	*mark = (Mark){subid, xact->log.kept, xact->stored};
+	*mark = (Mark){subid, xact->log.kept, list_length(xact->tables)};
 	xact->marks = lappend(xact->marks, mark);
 	MemoryContextSwitchTo(old);
 }
@@ -1137,7 +1158,7 @@ undo(Xact *xact, Mark mark)
 	if (xact->log.end.ncommands == mark.end.ncommands)
 		return xact->reads_first;
 	mts_write_log_cut(&xact->log, mark.end);
-	xact->stored = mark.stored;
+	xact->tables = list_truncate(xact->tables, mark.ntables);
 	return true;
 }
 

@@ -39,8 +39,9 @@ extern bool mts_xact_end_reading(const MtsConnection *connection);
 extern bool mts_xact_begin_own(MtsConnection *connection);
 extern bool mts_xact_may_postpone(const MtsConnection *connection);
 extern void mts_xact_postpone(MtsConnection *connection, const char *database,
-							  const bson_t *command, int npoints,
-							  MtsXactSend send, void *arg);
+							  const bson_t *command,
+							  const MtsStoredTable *table, MtsXactSend send,
+							  void *arg);
 extern void mts_xact_record(const MtsConnection *connection,
 							const char *database, const bson_t *command,
 							int64 ndocuments);
@@ -48,7 +49,8 @@ extern void mts_xact_record_read(const MtsConnection *connection,
 								 const char *database, const bson_t *command,
 								 const MtsSeen *seen);
 extern void mts_xact_drop(const MtsConnection *connection);
-extern void mts_xact_keep(const MtsConnection *connection, MtsStored written);
+extern void mts_xact_keep(const MtsConnection *connection,
+						  const MtsStoredTable *table);
 extern void mts_xact_commit(const MtsConnection *connection);
 
 /* what becomes of it after an error */

@@ -625,7 +625,6 @@ mts_bucket_write_ops(const MtsTargeting *targeting,
 		if (open)
 			record_open_bucket(layout, open, op, n);
 		op->npoints = n;
-		op->edits_points = !points_are_new;
 		op->collection = write->collection;
 	}
 	return nops;

@@ -309,7 +309,7 @@ refuse_point(const MtsEdits *edits, const char *detail)
 {
 	const MtsBulk *bulk = &edits->writer->bulk;
 
-	if (edits->moved && edits->pass == PASS_SEND && !bulk->is_undoable)
+	if (edits->moved && edits->pass == PASS_SEND && bulk->has_stored)
 		detail = psprintf(
 			"%s\nMoved points are stored in their new slots, and some are also still in their old ones.",
 			detail);

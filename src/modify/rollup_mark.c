@@ -187,8 +187,7 @@ mts_rollup_mark_bulk(const MtsRollup *rollup, Oid userid)
 										 "roll-up \"%s\" to MongoDB "
 										 "collection \"%s.%s\"",
 										 get_rel_name(table->relid),
-										 table->database, MTS_ROLLUP_STATES),
-					 .stores_no_data = true};
+										 table->database, MTS_ROLLUP_STATES)};
 }
 
 /* Return a time as a date, or $minKey or $maxKey for an open end. */

@@ -49,6 +49,7 @@ mts_route_init(MtsBulk *bulk, const MtsTable *table, Oid userid)
 				  .relid = table->relid,
 				  .database = table->database,
 				  .collection = table->collection,
+				  .table = mts_stored_table(table->serverid, table->relid),
 				  .scope = scope_of(table),
 				  .is_required =
 					  table->transactions == MTS_TRANSACTIONS_REQUIRED};
@@ -219,7 +220,7 @@ mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 	MtsOp *group = palloc(nops * sizeof(MtsOp));
 	MtsOp **originals = palloc(nops * sizeof(MtsOp *));
 	const char *lacking = NULL;
-	int64 affected = 0, created = 0, unsent = 0;
+	int64 affected = 0, created = 0;
 	ListCell *lc;
 
 	bulk->has_restarted = false;
@@ -231,8 +232,6 @@ mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 	/* the last one may be freed */
 	if (nops > 0)
 		bulk->collection = ops[0].collection;
-	for (int i = 0; i < nops; i++)
-		unsent += ops[i].npoints;
 	find_existing(bulk, ops, nops);
 	if (mts_bulk_scope(bulk) >= MTS_STATEMENT)
 		create_all(bulk, ops, nops);
@@ -247,10 +246,8 @@ mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 				continue;
 			originals[n] = &ops[i];
 			group[n++] = ops[i];
-			unsent -= ops[i].npoints;
 			has_inserts |= may_insert(&ops[i]);
 		}
-		bulk->points_unsent = unsent;
 		bulk->collection = lfirst(lc);
 		if (has_inserts &&
 			!mts_route_is_listed(bulk->route->known, lfirst(lc)))
