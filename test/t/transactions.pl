@@ -1301,6 +1301,10 @@ like($err, qr/WARNING:  01000: writes to foreign server "patient" are not rolled
 ($out, $err) = session_query($session, 'INSERT INTO normal ' . points(10, 'k') . ' RETURNING k');
 is("$out$err", join("\n", ('k') x 10), 'the session works');
 
+# a planted fault is detected by this line
+my @failed = grep { !$_ } Test::More->builder->summary;
+is(@failed, 0, sprintf('transactions: of %d tests, %d differ', scalar(Test::More->builder->summary), scalar(@failed)));
+
 session_end($session);
 $node->stop;
 done_testing();
