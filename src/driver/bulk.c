@@ -2,17 +2,16 @@
  * bulk.c
  *		Send writes in bulk: insert, update and delete commands.
  *
- * The writes of a call are one transaction of MongoDB if they are several, the
- * server is a member of a replica set, and the caller wants it.  Then they are
- * stored wholly or not at all: not at all, too, if an update or a delete finds
- * no document.  A transaction is sent again as a whole if another session or
- * an election was in its way.  It is sent in parts if it is too large for the
- * server, and without being one if the collection cannot have one.  Without a
- * transaction each write is stored or not, and so is a single write.
- *
- * The writes of a call can also belong to the transaction that ends with that
- * of PostgreSQL; see xact.c.  Then each is sent once, and an error is raised
- * at once.
+ * On a server with transactions, the scope of a call says which writes are
+ * stored together.  They belong to a unit of work (xact.c), which is a
+ * transaction of MongoDB.  That of a call is begun for it, and committed when
+ * its writes are done.  It is aborted if an update or a delete finds no
+ * document.  It is sent again as a whole if another session or an election was
+ * in its way.  It is sent in parts if it is too large for the server, and each
+ * write by itself if the collection cannot have a transaction.  The unit of a
+ * statement, or of PostgreSQL's transaction, has the writes of several calls.
+ * Nothing of it is sent in parts, and an error in a block is raised at once.
+ * Elsewhere each write is stored by itself, and so is the only one of a call.
  *
  * Writes are sent unordered, and sorted by bucket, so that sessions which
  * write the same buckets wait for each other instead of deadlocking.  A write
@@ -34,15 +33,13 @@
  * so.
  *
  * A call has a beginning and an end, so that the caller can work while the
- * server writes.  The writes are a queue of commands, in parts: one
- * transaction, or plain writes.  The beginning sends the first part, as far as
- * that may be under way at once.  The end receives the replies, decides what
- * is sent again, and sends the rest, until nothing is left.  Nothing is sent
- * or received in between.  Writes of PostgreSQL's transaction, and those that
- * begin while others of the connection are under way, are done by the
- * beginning.  If all commands of a transaction could be sent at once, and each
- * of its writes can only be done or refused, the commit follows before the
- * replies.
+ * server writes.  The writes are a queue of commands, in parts: those of a
+ * unit, or plain writes.  The beginning sends the first part, as far as that
+ * may be under way at once.  The end receives the replies, decides what is
+ * sent again, and sends the rest, until nothing is left.  Nothing is sent or
+ * received in between.  The writes of a unit, and those that begin while
+ * others of the connection are under way, are done by the beginning: the
+ * caller may wait for its client, and a unit has its buckets locked.
  */
 #include "driver/bulk.h"
 
@@ -123,6 +120,7 @@ typedef struct MtsRound
 	Command *commands;
 	int ncommands;
 	MtsAttempt attempt;
+	MtsXact *unit;
 	MtsTransaction *transaction;
 	bson_error_t send_error; /* why the last command could not be sent */
 	int64 begin;             /* in monotonic microseconds */
@@ -477,7 +475,7 @@ submit_command(MtsRound *round, Command *command)
  *
  * A transaction's commands wait for each other if an overloaded server can
  * refuse a command.  The server would still execute the commands behind that
- * one, and commit.
+ * one.
  */
 static bool
 may_follow(const MtsRound *round, const Command *command,
@@ -493,9 +491,9 @@ may_follow(const MtsRound *round, const Command *command,
 
 /*
  * Send the commands of a part that are neither sent nor done, as long as none
- * of them has to wait.  Returns whether all are sent.
+ * of them has to wait.
  */
-static bool
+static void
 submit(MtsRound *round)
 {
 	Command *end = round->commands + round->ncommands;
@@ -515,7 +513,6 @@ submit(MtsRound *round)
 		if (command->ticket == 0)
 			break;
 	}
-	return command == end;
 }
 
 /*
@@ -679,7 +676,7 @@ finish_plain(MtsRound *round)
 		if (are_done)
 			begin_attempt(round);
 		select_server(round);
-		(void) submit(round);
+		submit(round);
 	}
 }
 
@@ -698,20 +695,6 @@ static bool
 is_interrupted(const MtsBulk *bulk, const bson_error_t *error)
 {
 	return decide(bulk, error) == MTS_AGAIN_ON_PRIMARY;
-}
-
-/*
- * Tell whether each write is done or refused.  Then the commit need not wait
- * for the replies, and tells that all were done, even if they are lost.  An
- * update or a delete may find no document.
- */
-static bool
-always_affect(MtsOp *const *ops, int n)
-{
-	for (int i = 0; i < n; i++)
-		if (ops[i]->kind != MTS_OP_INSERT && ops[i]->kind != MTS_OP_UPSERT)
-			return false;
-	return true;
 }
 
 /* Return the write that was refused, or NULL. */
@@ -739,28 +722,6 @@ rewind_commands(MtsRound *round)
 	round->has_duplicate = false;
 	for (int i = 0; i < round->ncommands; i++)
 		round->commands[i].is_sent = round->commands[i].is_done = false;
-}
-
-/* Begin the transaction of a part, and send its commands. */
-static void
-submit_transaction(MtsRound *round)
-{
-	MtsBulk *bulk = round->bulk;
-	MtsConnection *connection = bulk->connection;
-	MtsTransaction *transaction = &round->sessions->batch;
-
-	rewind_commands(round);
-	round->transaction = transaction;
-	mts_transaction_begin(transaction, connection, &round->sessions->lsids[0]);
-	transaction->database = bulk->database;
-	transaction->collection = bulk->collection;
-	if (submit(round) && always_affect(part_of(round), round->part) &&
-		!mts_connection_sheds_load(&round->attempt.server) &&
-		mts_exchange_has_room(&connection->exchange,
-							  round->attempt.server.channel, 0))
-		mts_transaction_submit_commit(transaction, &round->attempt);
-	round->outcome_is_unknown =
-		transaction->commit != 0 || transaction->is_in_doubt;
 }
 
 /*
@@ -812,60 +773,9 @@ finish_commands(MtsRound *round, bson_error_t *error)
 	{
 		if (round->commands[round->ncommands - 1].is_done)
 			return true;
-		(void) submit(round);
+		submit(round);
 	}
 	return false;
-}
-
-/*
- * Commit the transaction of a part, or learn that it was aborted.  *error has
- * the reason of its last command's failure, or domain 0, and gets that of the
- * abortion.
- */
-static MtsOutcome
-commit_part(MtsRound *round, bson_error_t *error)
-{
-	MtsBulk *bulk = round->bulk;
-	MtsTransaction *transaction = round->transaction;
-	bool is_interruption = error->domain != 0 && is_interrupted(bulk, error);
-	bool may_be_committed =
-		transaction->commit != 0 || transaction->is_in_doubt;
-	bson_error_t reason = {0};
-	const bson_t *reply;
-	MtsOutcome outcome;
-
-	if (is_interruption)
-	{
-		round->outcome_is_unknown = may_be_committed;
-		transaction->is_in_doubt =
-			may_be_committed && error->domain != MONGOC_ERROR_SERVER;
-		/* a server that cannot send its reply reads no commit behind it */
-		transaction->is_open = true;
-		if (!mts_attempt_should_repeat(&round->attempt, error))
-			raise_failure(round, error);
-		if (!may_be_committed)
-			return MTS_ABORTED;
-	}
-	else if (error->domain != 0 || find_refused(part_of(round), round->part))
-	{
-		/* the server refuses the commit behind a command that has failed */
-		if (transaction->commit != 0)
-			(void) mts_command_collect(&round->attempt, transaction->commit,
-									   &reply, &reason);
-		transaction->commit = 0;
-		round->outcome_is_unknown = false;
-		return MTS_ABORTED;
-	}
-	round->outcome_is_unknown = true;
-	outcome = mts_transaction_commit(transaction, &round->attempt, &reason);
-	if (outcome == MTS_UNKNOWN)
-		raise_failure(round, &reason);
-	round->outcome_is_unknown = false;
-	if (outcome == MTS_COMMITTED && reason.domain != 0)
-		record_write_concern_error(round, &reason);
-	if (outcome == MTS_ABORTED && !is_interruption)
-		*error = reason;
-	return outcome;
 }
 
 /*
@@ -886,54 +796,16 @@ record_abort(MtsOp *const *ops, int n, int nall, const bson_error_t *error)
 }
 
 /*
- * Do the writes of a part as a transaction, whose first commands were sent.
- * Returns whether they are stored, or given up because one of them has found
- * no document.  Otherwise nothing is stored of them, and they say why.
- */
-static bool
-finish_transaction(MtsRound *round)
-{
-	MtsBulk *bulk = round->bulk;
-	MtsOp **ops = part_of(round);
-	int n = round->part;
-	bson_error_t error;
-
-	for (;;)
-	{
-		if (finish_commands(round, &error) && round->affected < n)
-		{
-			mts_transaction_abort(round->transaction);
-			round->n = 0;
-			return true;
-		}
-		if (commit_part(round, &error) == MTS_COMMITTED)
-		{
-			/* all writes were done, whatever the replies have said */
-			if (error.domain != 0)
-				round->affected = round->created = n;
-			finish_writes(round);
-			return true;
-		}
-		if (error.domain == 0 || !is_interrupted(bulk, &error))
-			break;
-		select_server(round);
-		submit_transaction(round);
-	}
-	if (error.domain != 0 && mts_server_error_is_final(decide(bulk, &error)))
-		raise_failure(round, &error);
-	record_abort(ops, n, round->n - round->first, &error);
-	return false;
-}
-
-/*
  * Tell whether writes may be sent again after an error, which has aborted
- * PostgreSQL's transaction on the server.
+ * their unit on the server.  Nothing else belongs to that of a call.
  */
 static bool
 may_repeat(const MtsRound *round, uint32 code)
 {
 	const MtsBulk *bulk = round->bulk;
 
+	if (round->scope == MTS_EACH_CALL)
+		return true;
 	if (mts_server_error_decide_code(code, MTS_PHASE_TRANSACTION) ==
 		MTS_AGAIN_PLAIN)
 		return !bulk->is_required && mts_xact_restart(bulk->connection);
@@ -1032,56 +904,107 @@ finish_tried_commands(MtsRound *round, bson_error_t *error)
 }
 
 /*
- * Do the writes as a part of PostgreSQL's transaction.  Returns whether they
- * are done.  Otherwise they say why not, and can be sent again.
+ * Commit the unit of a call.  Returns false with the reason in *error if it
+ * was aborted.
  */
 static bool
-finish_xact(MtsRound *round)
+commit_call(MtsRound *round, bson_error_t *error)
+{
+	MtsOutcome outcome;
+
+	round->outcome_is_unknown = true;
+	outcome = mts_xact_commit_call(round->unit, &round->attempt, error);
+	if (outcome == MTS_UNKNOWN)
+		raise_failure(round, error);
+	round->outcome_is_unknown = false;
+	if (outcome == MTS_COMMITTED && error->domain != 0)
+		record_write_concern_error(round, error);
+	return outcome == MTS_COMMITTED;
+}
+
+/*
+ * Keep in its unit what the commands of a part have written.  That of a call
+ * is committed, or aborted if a write has found no document.  Returns false
+ * with the reason in *error if the server has aborted it.
+ */
+static bool
+keep_writes(MtsRound *round, bson_error_t *error)
+{
+	bool is_call = round->scope == MTS_EACH_CALL;
+	bool all_found = round->affected >= round->part ||
+					 round->ops[0]->kind == MTS_OP_DELETE_MANY;
+
+	check_seen(round);
+	if (is_call && all_found && !commit_call(round, error))
+		return false;
+	if (is_call && !all_found)
+		round->n = 0;
+	else
+		finish_writes(round);
+	if (round->has_duplicate || (is_call && !all_found))
+		mts_xact_abort_unit(round->unit, NULL);
+	else if (all_found && !is_call)
+		mts_xact_keep(round->connection,
+					  round->affected > 0 ? round->table : NULL);
+	return true;
+}
+
+/* Raise the error of a unit that cannot be begun again. */
+static _Noreturn void
+raise_abort(const MtsRound *round, const bson_error_t *error)
+{
+	if (round->scope == MTS_EACH_CALL)
+		raise_failure(round, error);
+	mts_xact_report_failure(round->connection,
+							mts_bulk_error_message(round->bulk), error);
+	pg_unreachable();
+}
+
+/*
+ * Do the writes of a part as commands of a unit.  Returns whether they are
+ * done, or one of a call has found no document.  Otherwise nothing is stored
+ * of them; they say why not, and can be sent again.
+ */
+static bool
+finish_unit(MtsRound *round)
 {
 	MtsBulk *bulk = round->bulk;
-	MtsConnection *connection = bulk->connection;
-	MtsOp **ops = round->ops;
-	int n = round->n;
+	MtsOp **ops = part_of(round);
+	int n = round->part;
 	MtsOp *refused;
 	bson_error_t error;
 
-	mts_xact_reader_read_all(connection);
+	if (round->scope != MTS_EACH_CALL)
+		mts_xact_reader_read_all(round->connection);
 	do
 	{
 		bool is_open;
 
 		rewind_commands(round);
-		is_open = mts_xact_open(&round->attempt, &round->transaction, &error);
+		is_open = mts_xact_open(round->unit, &round->attempt,
+								&round->transaction, &error);
 		if (is_open && is_outdated(round))
 		{
 			bulk->is_outdated = true;
 			round->n = 0;
 			return true;
 		}
-		if (is_open && finish_tried_commands(round, &error))
-		{
-			check_seen(round);
-			finish_writes(round);
-			if (round->has_duplicate)
-				mts_xact_abort(connection, NULL);
-			else if (round->affected >= n ||
-					 ops[0]->kind == MTS_OP_DELETE_MANY)
-				mts_xact_keep(connection,
-							  round->affected > 0 ? bulk->table : NULL);
+		if (is_open && finish_tried_commands(round, &error) &&
+			keep_writes(round, &error))
 			return true;
-		}
 		refused = find_refused(ops, n);
-		mts_xact_abort(connection, refused ? NULL : &error);
+		mts_xact_abort_unit(round->unit, refused ? NULL : &error);
 	} while (!refused && is_interrupted(bulk, &error) &&
-			 mts_xact_should_repeat(&round->attempt, 0, &error) &&
+			 may_repeat(round, error.code) &&
+			 mts_attempt_should_repeat(&round->attempt, &error) &&
 			 mts_attempt_try_select_server(&round->attempt, &error));
-	if (!may_repeat(round, refused ? (uint32) refused->code : error.code) ||
-		(!refused && (is_interrupted(bulk, &error) ||
-					  mts_server_error_is_final(decide(bulk, &error)))))
+	if (!refused && (is_interrupted(bulk, &error) ||
+					 mts_server_error_is_final(decide(bulk, &error))))
+		raise_abort(round, &error);
+	if (!may_repeat(round, refused ? (uint32) refused->code : error.code))
 	{
 		if (!refused)
-			mts_xact_report_failure(connection, mts_bulk_error_message(bulk),
-									&error);
+			raise_abort(round, &error);
 		/* another session has made the bucket that the update did not find */
 		if (refused->kind == MTS_OP_UPSERT &&
 			refused->code == MTS_CODE_DUPLICATE_KEY)
@@ -1091,9 +1014,10 @@ finish_xact(MtsRound *round)
 		round->n = 0;
 		return true;
 	}
-	record_abort(ops, n, n, &error);
+	record_abort(ops, n, round->n - round->first, &error);
 	/* the next part may not be one of PostgreSQL's transaction */
-	give_up_updates(round);
+	if (has_tried_updates(round))
+		give_up_updates(round);
 	return false;
 }
 
@@ -1183,8 +1107,8 @@ choose_part(MtsRound *round, int n)
 
 /*
  * Begin the part of the writes from the first one on that is still to be sent:
- * send as many of its commands as need not wait.  finish_xact() sends those of
- * PostgreSQL's transaction.
+ * send as many of its commands as need not wait.  finish_unit() sends those of
+ * a unit.
  */
 static void
 begin_part(MtsRound *round, int tries)
@@ -1209,9 +1133,12 @@ begin_part(MtsRound *round, int tries)
 		await_retries(bulk);
 	queue_commands(round);
 	if (round->scope == MTS_EACH_WRITE)
-		(void) submit(round);
+		submit(round);
 	else if (round->scope == MTS_EACH_CALL)
-		submit_transaction(round);
+		round->unit =
+			mts_xact_unit_of_call(bulk->connection, round->sessions->lsids);
+	else
+		round->unit = mts_xact_unit(bulk->connection);
 }
 
 /*
@@ -1221,10 +1148,8 @@ begin_part(MtsRound *round, int tries)
 static bool
 finish_part(MtsRound *round)
 {
-	if (round->scope >= MTS_STATEMENT)
-		return finish_xact(round);
-	if (round->scope == MTS_EACH_CALL)
-		return finish_transaction(round);
+	if (round->scope != MTS_EACH_WRITE)
+		return finish_unit(round);
 	finish_plain(round);
 	return true;
 }
@@ -1579,34 +1504,12 @@ settle_plain(MtsRound *round)
 	}
 }
 
-/* Read the replies to a transaction, and to the commit sent behind it. */
-static void
-settle_transaction(MtsRound *round)
-{
-	MtsTransaction *transaction = round->transaction;
-	bson_error_t error = {0};
-	const bson_t *reply;
-	bool are_done = collect_transaction(round, &error);
-	bool is_committed =
-		mts_command_collect(&round->attempt, transaction->commit, &reply,
-							&error);
-
-	is_committed |= error.domain == MONGOC_ERROR_WRITE_CONCERN;
-	transaction->commit = 0;
-	if (is_committed && are_done)
-		finish_writes(round);
-	/* the server has aborted it if one of its writes was refused */
-	if (is_committed || (error.domain == MONGOC_ERROR_SERVER &&
-						 error.code == MTS_CODE_NO_SUCH_TRANSACTION))
-		round->outcome_is_unknown = false;
-}
-
-/* Tell whether a reply to a round is to be received. */
+/* Tell whether a reply to a plain write is to be received. */
 static bool
 is_under_way(const MtsRound *round)
 {
 	for (int i = 0; i < round->ncommands; i++)
-		if (round->commands[i].is_sent)
+		if (round->scope == MTS_EACH_WRITE && round->commands[i].is_sent)
 			return true;
 	return false;
 }
@@ -1625,17 +1528,14 @@ settle(void *arg)
 	MtsConnection *connection = round->connection;
 	MtsBulk bulk = {.connection = connection, .table = round->table};
 
-	if (!forget_round(round) || round->scope >= MTS_STATEMENT)
+	if (!forget_round(round))
 		return;
 	/* the caller's may have gone */
 	round->bulk = &bulk;
 	if (is_under_way(round))
 	{
 		mts_connection_set_deadline(connection, MTS_CLOSE_TIME);
-		if (round->scope == MTS_EACH_WRITE)
-			settle_plain(round);
-		else if (round->transaction->commit != 0)
-			settle_transaction(round);
+		settle_plain(round);
 		if (mts_wait_unlimit(&connection->wait))
 			connection->invalid = true;
 	}
@@ -1714,7 +1614,7 @@ begin(MtsBulk *bulk, MtsOp *ops, int nops, bool is_early)
 	if (nops > 0)
 		begin_part(round, 0);
 	/* a savepoint that is set meanwhile must know what was written before */
-	if (round->scope >= MTS_STATEMENT || !is_alone)
+	if (round->scope != MTS_EACH_WRITE || !is_alone)
 		finish(round);
 }
 

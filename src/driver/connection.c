@@ -25,7 +25,6 @@
 #include "driver/overload.h"
 #include "driver/report.h"
 #include "driver/stream.h"
-#include "driver/transaction.h"
 #include "driver/uri.h"
 
 #define DEFAULT_URI "mongodb://localhost:27017"
@@ -171,20 +170,9 @@ end_sessions(MtsConnection *connection)
 	bson_destroy(&command);
 }
 
-/* Add the open transactions of a connection's bulk writes to a list. */
-static List *
-add_batches(List *list, MtsConnection *connection)
-{
-	for (int i = 0; i < lengthof(connection->writes); i++)
-		if (connection->writes[i].batch.is_open)
-			list = lappend(list, &connection->writes[i].batch);
-	return list;
-}
-
 static void
 close_connection(MtsConnection *connection)
 {
-	mts_transaction_abort_all(add_batches(NIL, connection));
 	connections = list_delete_ptr(connections, connection);
 	/* nobody waits for the replies that are still expected */
 	mts_wait_limit(&connection->wait, MTS_CLOSE_TIME);
@@ -210,27 +198,6 @@ close_invalid(void)
 	}
 }
 
-/* A transaction is open only while a bulk write is sent, or after an error. */
-static void
-abort_transactions(void)
-{
-	List *batches = NIL;
-	ListCell *lc;
-
-	foreach (lc, connections)
-		batches = add_batches(batches, lfirst(lc));
-	mts_transaction_abort_all(batches);
-	list_free(batches);
-}
-
-static void
-at_subtransaction_end(SubXactEvent event, SubTransactionId subid,
-					  SubTransactionId parent, void *arg)
-{
-	if (event == SUBXACT_EVENT_ABORT_SUB)
-		abort_transactions();
-}
-
 static void
 at_transaction_end(XactEvent event, void *arg)
 {
@@ -239,8 +206,6 @@ at_transaction_end(XactEvent event, void *arg)
 	if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT &&
 		event != XACT_EVENT_PREPARE)
 		return;
-	if (event == XACT_EVENT_ABORT)
-		abort_transactions();
 	foreach (lc, connections)
 	{
 		MtsConnection *connection = lfirst(lc);
@@ -278,7 +243,6 @@ mts_connection_init(void)
 {
 	mongoc_log_set_handler(log_message, NULL);
 	RegisterXactCallback(at_transaction_end, NULL);
-	RegisterSubXactCallback(at_subtransaction_end, NULL);
 	CacheRegisterSyscacheCallback(FOREIGNSERVEROID, invalidate, (Datum) 0);
 	CacheRegisterSyscacheCallback(USERMAPPINGOID, invalidate, (Datum) 0);
 }

@@ -54,20 +54,15 @@ typedef struct MtsTransaction
 	MtsLsid *lsid; /* the session that it is in */
 	int64 number;  /* there */
 	bool reads_snapshot;
-	const char *database;   /* that it writes to */
-	const char *collection; /* one of those that it writes to */
-	int ncommands;          /* that have been made, besides commits */
-	MtsTicket commit;       /* that was sent behind its commands, or 0 */
-	MtsTicket abort;        /* that was sent, or 0 */
-	bool is_open;           /* on the server, perhaps */
-	bool is_in_doubt;       /* the server may still begin and commit it */
+	int ncommands;   /* that have been made, besides commits */
+	MtsTicket abort; /* that was sent, or 0 */
+	bool is_open;    /* on the server, perhaps */
 } MtsTransaction;
 
 /* The sessions of a bulk write that is under way */
 typedef struct MtsWriteSessions
 {
-	MtsLsid lsids[4];     /* of as many plain writes, or the first of batch */
-	MtsTransaction batch; /* the last one */
+	MtsLsid lsids[4]; /* of as many plain writes, or the first of a unit */
 } MtsWriteSessions;
 
 /* Whether any server of a connection reads snapshots */

@@ -8,14 +8,10 @@
  * writes have such numbers, too.  The server knows only the last number of a
  * session.
  *
- * The commit can be sent right behind the commands, unless the server refuses
- * commands while it is overloaded.  The server executes all of them in turn,
- * and refuses the commit if it has refused a command.  If the connection is
- * lost, they may still be on their way.  Before the commit is sent again, a
- * write that finds nothing then uses the number up.  After that the server
- * cannot begin the transaction any more.  If it has several commands, it may
- * have begun with some of them only, so it is aborted first: that fails if it
- * is committed.  The answer to the commit is then final.
+ * The commit is sent when all commands are answered.  To send it right behind
+ * them would spare a round trip.  But a command that is lost may then still be
+ * on its way when the commit is sent again, so the number had to be used up
+ * first, by a write that finds nothing, and the transaction to be aborted.
  */
 #include "driver/transaction.h"
 
@@ -105,19 +101,6 @@ mts_transaction_classify(const bson_t *reply, bson_error_t *error)
 
 /* ---- The end ------------------------------------------------------------ */
 
-/* Make the command that commits or aborts a transaction. */
-static bson_t *
-make_end(const MtsTransaction *transaction, const char *name)
-{
-	bson_t *command = mts_document_new();
-
-	bson_append_int32(command, name, -1, 1);
-	mts_transaction_append_number(transaction->lsid, transaction->number,
-								  command);
-	bson_append_bool(command, "autocommit", -1, false);
-	return command;
-}
-
 /* Append the write concern of the connection, or a safer one. */
 static void
 append_write_concern(const MtsAttempt *attempt, bool is_repeated,
@@ -143,74 +126,14 @@ static bson_t *
 make_commit(const MtsTransaction *transaction, const MtsAttempt *attempt,
 			bool is_repeated)
 {
-	bson_t *command = make_end(transaction, "commitTransaction");
+	bson_t *command = mts_document_new();
 
-	append_write_concern(attempt, is_repeated, command);
-	return command;
-}
-
-/*
- * mts_transaction_submit_commit
- *		Send the commit behind the commands, whose replies are to be received.
- *
- * mts_transaction_commit() must follow.
- */
-void
-mts_transaction_submit_commit(MtsTransaction *transaction,
-							  const MtsAttempt *attempt)
-{
-	bson_error_t error;
-
-	/* it may have been sent all the same */
-	transaction->is_in_doubt =
-		!mts_command_submit(attempt, "admin",
-							make_commit(transaction, attempt, false),
-							&transaction->commit, &error);
-	transaction->is_open = transaction->is_in_doubt;
-}
-
-/* Tell whether a command was done or refused for good. */
-static bool
-is_answered(bool ok, const bson_error_t *error)
-{
-	if (ok || error->domain == MONGOC_ERROR_WRITE_CONCERN)
-		return true;
-	return error->domain == MONGOC_ERROR_SERVER &&
-		   error->code != MTS_CODE_UNAUTHORIZED &&
-		   mts_server_error_decide_code(error->code, MTS_PHASE_READ) ==
-			   MTS_GIVE_UP;
-}
-
-/*
- * Have the server neither begin a transaction, nor commit some of its commands
- * without the others.  Returns false with the reason in *error if it does not
- * answer.
- */
-static bool
-settle(const MtsTransaction *transaction, const MtsAttempt *attempt,
-	   bson_error_t *error)
-{
-	MtsAttempt write = *attempt;
-	bson_t *command =
-		mts_document_make("{update: %s, updates: [{q: {_id: {$in: []}}, "
-						  "u: {$set: {a: 1}}}]}",
-						  mts_document_utf8(transaction->collection));
-	const bson_t *reply;
-
+	bson_append_int32(command, "commitTransaction", -1, 1);
 	mts_transaction_append_number(transaction->lsid, transaction->number,
 								  command);
-	write.in_transaction = false;
-	/* the server refuses it if it has begun the transaction */
-	if (!is_answered(mts_command_send(&write, transaction->database, command,
-									  &reply, error),
-					 error))
-		return false;
-	return transaction->ncommands == 1 ||
-		   is_answered(mts_command_send(attempt, "admin",
-										make_end(transaction,
-												 "abortTransaction"),
-										&reply, error),
-					   error);
+	bson_append_bool(command, "autocommit", -1, false);
+	append_write_concern(attempt, is_repeated, command);
+	return command;
 }
 
 /*
@@ -250,8 +173,7 @@ MtsOutcome
 mts_transaction_commit(MtsTransaction *transaction, MtsAttempt *attempt,
 					   bson_error_t *error)
 {
-	bool may_be_done = transaction->is_in_doubt || transaction->commit != 0;
-	bool is_repeated = transaction->is_in_doubt;
+	bool may_be_done = false, is_repeated = false;
 	MtsDecision decision = MTS_AGAIN_ON_PRIMARY;
 
 	error->domain = 0;
@@ -262,10 +184,7 @@ mts_transaction_commit(MtsTransaction *transaction, MtsAttempt *attempt,
 		const bson_t *reply;
 		bool ok;
 
-		if (transaction->commit != 0)
-			ok = mts_command_collect(attempt, transaction->commit, &reply,
-									 error);
-		else if (!mts_attempt_try_select_server(attempt, error))
+		if (!mts_attempt_try_select_server(attempt, error))
 		{
 			/* an interrupt gives no reason */
 			if (error->domain == 0)
@@ -274,15 +193,9 @@ mts_transaction_commit(MtsTransaction *transaction, MtsAttempt *attempt,
 							   "The commit was interrupted.");
 			break;
 		}
-		else if (transaction->is_in_doubt &&
-				 !settle(transaction, attempt, error))
-			continue;
-		else
-			ok = mts_command_send(attempt, "admin",
-								  make_commit(transaction, attempt,
-											  is_repeated),
-								  &reply, error);
-		transaction->commit = 0;
+		ok = mts_command_send(attempt, "admin",
+							  make_commit(transaction, attempt, is_repeated),
+							  &reply, error);
 		transaction->is_open = false;
 		if (ok)
 		{
@@ -481,14 +394,4 @@ mts_transaction_abort_all(List *transactions)
 			transaction->connection->invalid = true;
 	}
 	list_free(open);
-}
-
-/* mts_transaction_abort: abort a transaction that the server may have open. */
-void
-mts_transaction_abort(MtsTransaction *transaction)
-{
-	List *one = list_make1(transaction);
-
-	mts_transaction_abort_all(one);
-	list_free(one);
 }

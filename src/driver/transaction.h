@@ -23,12 +23,9 @@ extern void mts_transaction_begin(MtsTransaction *transaction,
 								  MtsConnection *connection, MtsLsid *lsid);
 extern void mts_transaction_append(MtsTransaction *transaction,
 								   bson_t *command);
-extern void mts_transaction_submit_commit(MtsTransaction *transaction,
-										  const MtsAttempt *attempt);
 extern MtsOutcome mts_transaction_commit(MtsTransaction *transaction,
 										 MtsAttempt *attempt,
 										 bson_error_t *error);
-extern void mts_transaction_abort(MtsTransaction *transaction);
 extern void mts_transaction_abort_all(List *transactions);
 extern void mts_transaction_orphan(MtsTransaction *transaction);
 extern void mts_transaction_classify(const bson_t *reply, bson_error_t *error);

@@ -1,19 +1,27 @@
 /*
  * xact.c
- *		What a transaction of PostgreSQL writes to a server.
+ *		Units of work: writes to a server that are stored together.
  *
- * It is one transaction of MongoDB, which is committed right before PostgreSQL
- * commits, and aborted when PostgreSQL aborts.  The first write begins it.
- * All later writes belong to it, and the reads of all later statements, so
- * that they see the writes.  Tables with another value of the option take no
- * part.  Each connection has its own, so the transactions of two servers are
- * committed one after the other.  It has a session of its own, since a later
+ * A unit is a transaction of MongoDB, which is aborted when PostgreSQL aborts.
+ * Its scope says what belongs to it, and when it is committed:
+ *
+ * - That of PostgreSQL's transaction is committed right before PostgreSQL
+ *	 commits.  The first write begins it.  All later writes belong to it, and
+ *	 the reads of all later statements, so that they see the writes.  Tables
+ *	 with another value of the option take no part.
+ * - That of a statement differs only in that mts_xact_commit() commits it.
+ * - That of a call of bulk.c has the writes of the call alone.  No read
+ *	 belongs to it, and it is open only while the call waits for the server.
+ *
+ * Each connection has its own units, so the transactions of two servers are
+ * committed one after the other.  Each has a session of its own, since a later
  * number of its session would abort it.
  *
  * The commands that have written are kept in a log (write_log.c).  After the
  * server has aborted the transaction, they can be sent again in a new one.
- * Each must have the effect again that was reported, or the transaction fails
- * with a serialization failure:
+ * A call has no log: it has its writes still, and makes its commands anew.
+ * Each command of a log must have the effect again that was reported, or the
+ * transaction fails with a serialization failure:
  *
  * - An insert has an _id, so another one of the document is refused.
  * - An update or a delete of a bucket has the condition that its points are as
@@ -77,7 +85,7 @@ typedef struct Written
 } Written;
 
 /* The transaction of a connection */
-typedef struct Xact
+struct MtsXact
 {
 	MtsConnection *connection; /* it is pinned */
 	char *server;              /* its name */
@@ -89,7 +97,7 @@ typedef struct Xact
 	int starts;       /* how often it was begun */
 	int64 time;       /* of the last begin, in monotonic microseconds */
 	int64 lost_time;  /* of the tries that were aborted */
-	MtsScope scope;   /* MTS_STATEMENT, or MTS_TRANSACTION */
+	MtsScope scope;   /* not MTS_EACH_WRITE */
 
 	MtsWriteLog log; /* the commands that were done */
 	CommandId first; /* PostgreSQL's command that sent the first of them */
@@ -99,21 +107,23 @@ typedef struct Xact
 
 	MtsXactSend send; /* the only command, if it has not been sent; or NULL */
 	void *send_arg;
-} Xact;
+};
 
 static List *xacts = NIL; /* in TopTransactionContext, as are its items */
 
-static Xact *
+/* Find the transaction of a connection that is not that of a call. */
+static MtsXact *
 find(const MtsConnection *connection)
 {
 	ListCell *lc;
 
 	foreach (lc, xacts)
 	{
-		Xact *xact = lfirst(lc);
+		MtsXact *xact = lfirst(lc);
 
 		if (xact->connection->serverid == connection->serverid &&
-			xact->connection->mappingid == connection->mappingid)
+			xact->connection->mappingid == connection->mappingid &&
+			xact->scope != MTS_EACH_CALL)
 			return xact;
 	}
 	return NULL;
@@ -121,16 +131,17 @@ find(const MtsConnection *connection)
 
 /* Tell whether there is anything to commit. */
 static bool
-has_work(const Xact *xact)
+has_work(const MtsXact *xact)
 {
 	return xact->is_open || xact->log.kept.ncommands > 0;
 }
 
 /* Tell whether reads belong to the transaction. */
 static bool
-is_active(const Xact *xact)
+is_active(const MtsXact *xact)
 {
-	return has_work(xact) || xact->reads_first;
+	return xact->scope != MTS_EACH_CALL &&
+		   (has_work(xact) || xact->reads_first);
 }
 
 /*
@@ -150,14 +161,14 @@ is_block(void)
 
 /* Tell whether a transaction, or one to come, can have more statements. */
 static bool
-outlives_statement(const Xact *xact)
+outlives_statement(const MtsXact *xact)
 {
 	return is_block() && (!xact || xact->scope == MTS_TRANSACTION);
 }
 
 /* Tell whether all reads of the transaction must see one moment. */
 static bool
-keeps_promise(const Xact *xact)
+keeps_promise(const MtsXact *xact)
 {
 	return outlives_statement(xact) && IsolationUsesXactSnapshot();
 }
@@ -167,7 +178,7 @@ keeps_promise(const Xact *xact)
  * have been promised not to change.
  */
 static bool
-breaks_promise(const Xact *xact)
+breaks_promise(const MtsXact *xact)
 {
 	return xact->is_aborted && keeps_promise(xact);
 }
@@ -186,7 +197,7 @@ mts_xact_is_active(Oid serverid)
 
 	foreach (lc, xacts)
 	{
-		const Xact *xact = lfirst(lc);
+		const MtsXact *xact = lfirst(lc);
 
 		if (xact->connection->serverid == serverid &&
 			(is_active(xact) || breaks_promise(xact)))
@@ -210,7 +221,7 @@ mts_xact_has_written(Oid serverid, CommandId before)
 
 	foreach (lc, xacts)
 	{
-		const Xact *xact = lfirst(lc);
+		const MtsXact *xact = lfirst(lc);
 
 		if (xact->connection->serverid == serverid &&
 			((xact->log.kept.ncommands > 0 && xact->first < before) ||
@@ -230,7 +241,7 @@ mts_xact_has_written(Oid serverid, CommandId before)
 int
 mts_xact_starts(const MtsConnection *connection)
 {
-	const Xact *xact = find(connection);
+	const MtsXact *xact = find(connection);
 
 	return xact && xact->is_open && !xact->must_abort ? xact->starts : 0;
 }
@@ -242,7 +253,7 @@ mts_xact_starts(const MtsConnection *connection)
  * reads have been promised not to change.
  */
 static void
-check_promise(const Xact *xact)
+check_promise(const MtsXact *xact)
 {
 	if (!breaks_promise(xact))
 		return;
@@ -311,7 +322,7 @@ mts_xact_report_failure(MtsConnection *connection, const char *message,
 bool
 mts_xact_may_repeat(const MtsConnection *connection)
 {
-	const Xact *xact = find(connection);
+	const MtsXact *xact = find(connection);
 
 	return !outlives_statement(xact) &&
 		   (!xact || xact->lost_time < MAX_LOST_TIME);
@@ -345,7 +356,7 @@ mts_xact_should_repeat(MtsAttempt *attempt, int tries,
 
 /* Find what is recorded of a collection; NULL if it was not written. */
 static Written *
-find_written(const Xact *xact, const char *database, const char *collection)
+find_written(const MtsXact *xact, const char *database, const char *collection)
 {
 	ListCell *lc;
 
@@ -366,7 +377,7 @@ find_written(const Xact *xact, const char *database, const char *collection)
  * later number.
  */
 static void
-record_written(Xact *xact, const char *database, const bson_t *command)
+record_written(MtsXact *xact, const char *database, const bson_t *command)
 {
 	CommandId current = GetCurrentCommandId(true);
 	Written *written;
@@ -393,7 +404,7 @@ record_written(Xact *xact, const char *database, const bson_t *command)
 
 /* Keep what was recorded of collections, because it is written. */
 static void
-keep_written(const Xact *xact)
+keep_written(const MtsXact *xact)
 {
 	ListCell *lc;
 
@@ -410,7 +421,7 @@ keep_written(const Xact *xact)
 
 /* Remove the commands that were recorded and are not kept. */
 static void
-forget_recorded(Xact *xact)
+forget_recorded(MtsXact *xact)
 {
 	ListCell *lc;
 
@@ -430,7 +441,7 @@ bool
 mts_xact_writes_since(const MtsConnection *connection, const char *database,
 					  const char *collection, CommandId since)
 {
-	const Xact *xact = find(connection);
+	const MtsXact *xact = find(connection);
 	const Written *written =
 		xact ? find_written(xact, database, collection) : NULL;
 
@@ -448,7 +459,7 @@ void
 mts_xact_record(const MtsConnection *connection, const char *database,
 				const bson_t *command, int64 ndocuments)
 {
-	Xact *xact = find(connection);
+	MtsXact *xact = find(connection);
 
 	record_written(xact, mts_document_utf8(database), command);
 	mts_write_log_append(&xact->log, database, command, ndocuments);
@@ -486,7 +497,7 @@ mts_xact_drop(const MtsConnection *connection)
 void
 mts_xact_keep(const MtsConnection *connection, const MtsStoredTable *table)
 {
-	Xact *xact = find(connection);
+	MtsXact *xact = find(connection);
 
 	mts_write_log_keep(&xact->log);
 	keep_written(xact);
@@ -516,7 +527,7 @@ refuse_replay(const MtsAttempt *attempt, const char *detail)
  * session has made its document.
  */
 static void
-check_replayed(const Xact *xact, const MtsAttempt *attempt,
+check_replayed(const MtsXact *xact, const MtsAttempt *attempt,
 			   const MtsLogEntry *entry, const bson_t *reply)
 {
 	const char *reason = mts_document_string(reply, "writeErrors.0.errmsg");
@@ -545,8 +556,8 @@ check_replayed(const Xact *xact, const MtsAttempt *attempt,
  * the server does not answer, or aborts the transaction.
  */
 static bool
-replay_command(Xact *xact, const MtsAttempt *attempt, const MtsLogEntry *entry,
-			   bson_error_t *error)
+replay_command(MtsXact *xact, const MtsAttempt *attempt,
+			   const MtsLogEntry *entry, bson_error_t *error)
 {
 	MtsSeen before = {.ndocuments = entry->ndocuments, .hash = entry->hash};
 	MtsSeen now = {0};
@@ -581,7 +592,7 @@ replay_command(Xact *xact, const MtsAttempt *attempt, const MtsLogEntry *entry,
  * transaction.
  */
 static bool
-replay(Xact *xact, const MtsAttempt *attempt, bson_error_t *error)
+replay(MtsXact *xact, const MtsAttempt *attempt, bson_error_t *error)
 {
 	MemoryContext memory =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw log",
@@ -607,26 +618,23 @@ replay(Xact *xact, const MtsAttempt *attempt, bson_error_t *error)
 static void
 release(void *arg)
 {
-	Xact *xact = arg;
+	MtsXact *xact = arg;
 
 	xact->connection->wait.timeout = 0;
 	mts_connection_unpin(xact->connection);
 }
 
-/* Find the transaction of a connection, or make it. */
-static Xact *
-find_or_make(MtsConnection *connection)
+/* Make a transaction of a connection, in one of its sessions. */
+static MtsXact *
+make(MtsConnection *connection, MtsLsid *lsid, MtsScope scope)
 {
-	Xact *xact = find(connection);
-	MemoryContext old;
-
-	if (xact)
-		return xact;
-	old = MemoryContextSwitchTo(TopTransactionContext);
-	xact = palloc0(sizeof(Xact));
+	MtsXact *xact;
+	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
+	xact = palloc0(sizeof(MtsXact));
 	xact->server = pstrdup(GetForeignServer(connection->serverid)->servername);
 	xact->connection = connection;
-	xact->scope = MTS_TRANSACTION;
+	xact->transaction.lsid = lsid;
+	xact->scope = scope;
 	connection->pins++;
 	mts_document_release_with(release, xact);
 	xacts = lappend(xacts, xact);
@@ -634,9 +642,43 @@ find_or_make(MtsConnection *connection)
 	return xact;
 }
 
+/*
+ * mts_xact_unit
+ *		Return the unit of a statement or of PostgreSQL's transaction.
+ */
+MtsXact *
+mts_xact_unit(MtsConnection *connection)
+{
+	MtsXact *xact = find(connection);
+
+	return xact ? xact : make(connection, &connection->xact, MTS_TRANSACTION);
+}
+
+/*
+ * mts_xact_unit_of_call
+ *		Return the unit of a call that has a session of the connection.
+ *
+ * Nothing else belongs to it.  It has no log, because the caller has all of
+ * its writes until mts_xact_commit_call() has committed them.
+ */
+MtsXact *
+mts_xact_unit_of_call(MtsConnection *connection, MtsLsid *lsid)
+{
+	ListCell *lc;
+
+	foreach (lc, xacts)
+	{
+		MtsXact *xact = lfirst(lc);
+
+		if (xact->transaction.lsid == lsid)
+			return xact;
+	}
+	return make(connection, lsid, MTS_EACH_CALL);
+}
+
 /* Raise an error if a transaction cannot be used by a connection. */
 static void
-check(const Xact *xact, const MtsConnection *connection)
+check(const MtsXact *xact, const MtsConnection *connection)
 {
 	check_promise(xact);
 	if (xact->connection != connection)
@@ -652,11 +694,11 @@ check(const Xact *xact, const MtsConnection *connection)
 
 /* Begin a transaction; the server learns of it by the first command. */
 static void
-start(Xact *xact)
+start(MtsXact *xact)
 {
 	mts_transaction_begin(&xact->transaction, xact->connection,
-						  &xact->connection->xact);
-	xact->transaction.reads_snapshot = true;
+						  xact->transaction.lsid);
+	xact->transaction.reads_snapshot = xact->scope != MTS_EACH_CALL;
 	xact->is_open = true;
 	xact->is_aborted = false;
 	xact->starts++;
@@ -672,7 +714,7 @@ abort_list(List *list)
 
 	foreach (lc, list)
 	{
-		Xact *xact = lfirst(lc);
+		MtsXact *xact = lfirst(lc);
 
 		if (!xact->is_open)
 			continue;
@@ -687,15 +729,15 @@ abort_list(List *list)
 }
 
 static void
-abort_xact(Xact *xact)
+abort_xact(MtsXact *xact)
 {
 	abort_list(list_make1(xact));
 }
 
 /*
- * mts_xact_abort
- *		Abort a connection's transaction on the server, because of an error or,
- *		if that is NULL, for another reason; the log stays.
+ * mts_xact_abort_unit
+ *		Abort a unit on the server, because of an error or, if that is NULL,
+ *		for another reason; the log stays.
  *
  * The next command of the transaction, or the commit, begins it again, so the
  * caller raises an error unless mts_xact_may_repeat().  If the connection was
@@ -703,15 +745,11 @@ abort_xact(Xact *xact)
  * while after a server that does not answer the abort.
  */
 void
-mts_xact_abort(const MtsConnection *connection, const bson_error_t *error)
+mts_xact_abort_unit(MtsXact *xact, const bson_error_t *error)
 {
-	Xact *xact = find(connection);
-
-	if (!xact)
-		return;
 	forget_recorded(xact);
 	if (error && error->domain != MONGOC_ERROR_SERVER &&
-		mts_connection_is_lost(connection, error))
+		mts_connection_is_lost(xact->connection, error))
 	{
 		xact->must_abort = xact->is_open;
 		xact->is_aborted |= xact->is_open && !xact->reads_first;
@@ -721,19 +759,30 @@ mts_xact_abort(const MtsConnection *connection, const bson_error_t *error)
 }
 
 /*
+ * mts_xact_abort
+ *		Abort the unit of a connection, if there is one.
+ */
+void
+mts_xact_abort(const MtsConnection *connection, const bson_error_t *error)
+{
+	MtsXact *xact = find(connection);
+
+	if (xact)
+		mts_xact_abort_unit(xact, error);
+}
+
+/*
  * mts_xact_open
- *		Have a transaction open for commands that write, and return it.
+ *		Have a unit open for commands that write, and return its transaction.
  *
  * The attempt has selected its server, which has transactions.  Returns false
  * with the reason in *error if the transaction is aborted when it is begun
  * again.
  */
 bool
-mts_xact_open(MtsAttempt *attempt, MtsTransaction **transaction,
+mts_xact_open(MtsXact *xact, MtsAttempt *attempt, MtsTransaction **transaction,
 			  bson_error_t *error)
 {
-	Xact *xact = find_or_make(attempt->connection);
-
 	check(xact, attempt->connection);
 	xact->send = NULL;
 	forget_recorded(xact);
@@ -747,7 +796,7 @@ mts_xact_open(MtsAttempt *attempt, MtsTransaction **transaction,
 		xact->must_abort = true;
 		if (!replay(xact, attempt, error))
 		{
-			mts_xact_abort(attempt->connection, error);
+			mts_xact_abort_unit(xact, error);
 			return false;
 		}
 		xact->must_abort = false;
@@ -758,7 +807,7 @@ mts_xact_open(MtsAttempt *attempt, MtsTransaction **transaction,
 
 /* Begin a transaction again if the server does not have it. */
 static void
-reopen(Xact *xact)
+reopen(MtsXact *xact)
 {
 	MtsConnection *connection = xact->connection;
 	char *message = psprintf(
@@ -774,7 +823,7 @@ reopen(Xact *xact)
 		return;
 	attempt.is_write = true;
 	while (!mts_attempt_try_select_server(&attempt, &error) ||
-		   !mts_xact_open(&attempt, &transaction, &error))
+		   !mts_xact_open(xact, &attempt, &transaction, &error))
 		if (!mts_xact_should_repeat(&attempt, ++tries, &error))
 			mts_xact_report_failure(connection, message, &error);
 }
@@ -787,7 +836,7 @@ reopen(Xact *xact)
 MtsTransaction *
 mts_xact_transaction(MtsConnection *connection)
 {
-	Xact *xact = find(connection);
+	MtsXact *xact = find(connection);
 
 	if (xact)
 		check_promise(xact);
@@ -809,7 +858,7 @@ mts_xact_transaction(MtsConnection *connection)
 void
 mts_xact_begin_reading(MtsConnection *connection)
 {
-	Xact *xact = find_or_make(connection);
+	MtsXact *xact = mts_xact_unit(connection);
 
 	xact->reads_first = xact->log.kept.ncommands == 0;
 	(void) mts_xact_transaction(connection);
@@ -823,7 +872,7 @@ mts_xact_begin_reading(MtsConnection *connection)
 bool
 mts_xact_end_reading(const MtsConnection *connection)
 {
-	Xact *xact = find(connection);
+	MtsXact *xact = find(connection);
 
 	if (!xact || xact->log.kept.ncommands > 0)
 		return false;
@@ -841,7 +890,7 @@ mts_xact_end_reading(const MtsConnection *connection)
 bool
 mts_xact_restart(const MtsConnection *connection)
 {
-	Xact *xact = find(connection);
+	MtsXact *xact = find(connection);
 
 	if (!xact)
 		return true;
@@ -861,7 +910,7 @@ mts_xact_restart(const MtsConnection *connection)
 bool
 mts_xact_may_postpone(const MtsConnection *connection)
 {
-	const Xact *xact = find(connection);
+	const MtsXact *xact = find(connection);
 
 	return !IsTransactionBlock() && !IsSubTransaction() &&
 		   (!xact || !is_active(xact));
@@ -879,7 +928,7 @@ mts_xact_postpone(MtsConnection *connection, const char *database,
 				  const bson_t *command, const MtsStoredTable *table,
 				  MtsXactSend send, void *arg)
 {
-	Xact *xact = find_or_make(connection);
+	MtsXact *xact = mts_xact_unit(connection);
 
 	mts_xact_record(connection, database, command, 1);
 	mts_xact_keep(connection, table);
@@ -894,7 +943,7 @@ mts_xact_postpone(MtsConnection *connection, const char *database,
  * whether they are.
  */
 static void
-record_stored(const Xact *xact, bool is_known)
+record_stored(const MtsXact *xact, bool is_known)
 {
 	ListCell *lc;
 
@@ -904,7 +953,7 @@ record_stored(const Xact *xact, bool is_known)
 
 /* Raise the error of a commit that may be done. */
 static _Noreturn void
-refuse_commit(Xact *xact, const char *message, const bson_error_t *error)
+refuse_commit(MtsXact *xact, const char *message, const bson_error_t *error)
 {
 	record_stored(xact, false);
 	mts_transaction_orphan(&xact->transaction);
@@ -915,7 +964,7 @@ refuse_commit(Xact *xact, const char *message, const bson_error_t *error)
 
 /* Commit a transaction, and begin it again if it was aborted. */
 static void
-commit(Xact *xact)
+commit(MtsXact *xact)
 {
 	MtsConnection *connection = xact->connection;
 	char *message =
@@ -932,7 +981,7 @@ commit(Xact *xact)
 	while ((outcome = mts_transaction_commit(&xact->transaction, &attempt,
 											 &error)) == MTS_ABORTED)
 	{
-		mts_xact_abort(connection, &error);
+		mts_xact_abort_unit(xact, &error);
 		if (!mts_xact_should_repeat(&attempt, ++tries, &error))
 			mts_xact_report_failure(connection, message, &error);
 		reopen(xact);
@@ -945,10 +994,28 @@ commit(Xact *xact)
 		mts_report_failure(connection, message, &error);
 }
 
+/*
+ * mts_xact_commit_call
+ *		Commit the unit of a call once; see mts_transaction_commit.
+ *
+ * Unless it is committed, mts_xact_abort_unit() follows, or an error.
+ */
+MtsOutcome
+mts_xact_commit_call(MtsXact *xact, MtsAttempt *attempt, bson_error_t *error)
+{
+	MtsOutcome outcome =
+		mts_transaction_commit(&xact->transaction, attempt, error);
+
+	xact->is_open = outcome != MTS_COMMITTED;
+	return outcome;
+}
+
 /* Do what a transaction has written, for good. */
 static void
-finish(Xact *xact)
+finish(MtsXact *xact)
 {
+	if (xact->scope == MTS_EACH_CALL)
+		return;
 	if (xact->send)
 		xact->send(xact->connection, xact->send_arg);
 	else if (has_work(xact))
@@ -971,7 +1038,7 @@ mts_xact_begin_own(MtsConnection *connection)
 {
 	if (mts_xact_is_active(connection->serverid))
 		return false;
-	find_or_make(connection)->scope = MTS_STATEMENT;
+	mts_xact_unit(connection)->scope = MTS_STATEMENT;
 	return true;
 }
 
@@ -991,7 +1058,7 @@ mts_xact_commit(const MtsConnection *connection)
  * asks for that.
  */
 static void
-finish_after_another(Xact *xact)
+finish_after_another(MtsXact *xact)
 {
 	MemoryContext context = CurrentMemoryContext;
 
@@ -1028,14 +1095,14 @@ finish_all(void)
 
 	foreach (lc, xacts)
 	{
-		Xact *xact = lfirst(lc);
+		MtsXact *xact = lfirst(lc);
 
 		if (has_work(xact) && !xact->send)
 			reopen(xact);
 	}
 	foreach (lc, xacts)
 	{
-		Xact *xact = lfirst(lc);
+		MtsXact *xact = lfirst(lc);
 		bool is_written = has_work(xact);
 
 		if (any_is_done)
@@ -1054,7 +1121,7 @@ refuse_prepare(void)
 
 	foreach (lc, xacts)
 	{
-		const Xact *xact = lfirst(lc);
+		const MtsXact *xact = lfirst(lc);
 
 		if (is_active(xact))
 			ereport(
@@ -1076,7 +1143,7 @@ refuse_prepare(void)
  * ended with the statement.
  */
 static void
-set_timeout(Xact *xact)
+set_timeout(MtsXact *xact)
 {
 	if (StatementTimeout > 0)
 		xact->connection->wait.timeout = mts_wait_expiry(StatementTimeout);
@@ -1119,7 +1186,7 @@ at_transaction_end(XactEvent event, void *arg)
 
 /* Record what is written when a subtransaction begins. */
 static void
-add_mark(Xact *xact, SubTransactionId subid)
+add_mark(MtsXact *xact, SubTransactionId subid)
 {
 	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
 	Mark *mark = palloc(sizeof(Mark));
@@ -1134,7 +1201,7 @@ add_mark(Xact *xact, SubTransactionId subid)
  * that began later has no mark.
  */
 static Mark
-remove_mark(Xact *xact, SubTransactionId subid)
+remove_mark(MtsXact *xact, SubTransactionId subid)
 {
 	Mark *last = xact->marks ? llast(xact->marks) : NULL;
 	Mark mark = {0};
@@ -1152,8 +1219,10 @@ remove_mark(Xact *xact, SubTransactionId subid)
  * read in order to write.
  */
 static bool
-undo(Xact *xact, Mark mark)
+undo(MtsXact *xact, Mark mark)
 {
+	if (xact->scope == MTS_EACH_CALL)
+		return xact->is_open;
 	xact->scope = MTS_TRANSACTION;
 	if (xact->log.end.ncommands == mark.end.ncommands)
 		return xact->reads_first;
@@ -1171,7 +1240,7 @@ at_subtransaction_end(SubXactEvent event, SubTransactionId subid,
 
 	foreach (lc, xacts)
 	{
-		Xact *xact = lfirst(lc);
+		MtsXact *xact = lfirst(lc);
 
 		if (event == SUBXACT_EVENT_START_SUB)
 			add_mark(xact, subid);
@@ -1183,7 +1252,7 @@ at_subtransaction_end(SubXactEvent event, SubTransactionId subid,
 	}
 	abort_list(undone);
 	foreach (lc, undone)
-		((Xact *) lfirst(lc))->reads_first = false;
+		((MtsXact *) lfirst(lc))->reads_first = false;
 	list_free(undone);
 }
 

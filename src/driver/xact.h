@@ -1,6 +1,6 @@
 /*
  * xact.h
- *		What a transaction of PostgreSQL writes to a server.
+ *		Units of work: writes to a server that are stored together.
  */
 #ifndef MTS_XACT_H
 #define MTS_XACT_H
@@ -19,6 +19,9 @@ typedef enum MtsScope
 	MTS_TRANSACTION /* those of PostgreSQL's transaction */
 } MtsScope;
 
+/* A unit of work: writes that are stored together */
+typedef struct MtsXact MtsXact;
+
 /* Sends the only command of a transaction by itself; see mts_xact_postpone. */
 typedef void (*MtsXactSend)(MtsConnection *connection, void *arg);
 
@@ -32,8 +35,13 @@ extern bool mts_xact_writes_since(const MtsConnection *connection,
 								  CommandId since);
 extern MtsTransaction *mts_xact_transaction(MtsConnection *connection);
 extern int mts_xact_starts(const MtsConnection *connection);
-extern bool mts_xact_open(MtsAttempt *attempt, MtsTransaction **transaction,
-						  bson_error_t *error);
+extern MtsXact *mts_xact_unit(MtsConnection *connection);
+extern MtsXact *mts_xact_unit_of_call(MtsConnection *connection,
+									  MtsLsid *lsid);
+extern bool mts_xact_open(MtsXact *xact, MtsAttempt *attempt,
+						  MtsTransaction **transaction, bson_error_t *error);
+extern MtsOutcome mts_xact_commit_call(MtsXact *xact, MtsAttempt *attempt,
+									   bson_error_t *error);
 extern void mts_xact_begin_reading(MtsConnection *connection);
 extern bool mts_xact_end_reading(const MtsConnection *connection);
 extern bool mts_xact_begin_own(MtsConnection *connection);
@@ -54,6 +62,7 @@ extern void mts_xact_keep(const MtsConnection *connection,
 extern void mts_xact_commit(const MtsConnection *connection);
 
 /* what becomes of it after an error */
+extern void mts_xact_abort_unit(MtsXact *xact, const bson_error_t *error);
 extern void mts_xact_abort(const MtsConnection *connection,
 						   const bson_error_t *error);
 extern bool mts_xact_may_repeat(const MtsConnection *connection);
