@@ -680,22 +680,123 @@ finish_plain(MtsRound *round)
 	}
 }
 
-/* ---- Transactions ------------------------------------------------------- */
+/* ---- Decisions ---------------------------------------------------------- */
 
-/* Decide what to do after an error of a transaction's command. */
-static MtsDecision
-decide(const MtsBulk *bulk, const bson_error_t *error)
+/* What becomes of writes that have failed, or of their unit */
+typedef enum Next
 {
-	return mts_server_error_decide(bulk->connection, error,
-								   MTS_PHASE_TRANSACTION);
-}
+	NEXT_FORM,       /* the form follows that is right whatever is stored */
+	NEXT_AGAIN,      /* they are sent again, after other sessions */
+	NEXT_ON_PRIMARY, /* or to the server that is selected next */
+	NEXT_PLAIN,      /* or each by itself */
+	NEXT_SMALLER,    /* or in smaller parts */
+	NEXT_GIVE_UP
+} Next;
 
-/* Tell whether a command failed for its connection or an election. */
+/* Tell whether the server has refused the faster form of a write for good. */
 static bool
-is_interrupted(const MtsBulk *bulk, const bson_error_t *error)
+is_refused_try(const MtsRound *round, const MtsOp *op)
 {
-	return decide(bulk, error) == MTS_AGAIN_ON_PRIMARY;
+	return op->fall_back &&
+		   (op->code == MTS_CODE_DUPLICATE_KEY ||
+			mts_server_error_decide_code((uint32) op->code, phase_of(round)) ==
+				MTS_GIVE_UP);
 }
+
+/* Tell whether a transaction is so large that the server may say no to it. */
+static bool
+is_large(const MtsRound *round)
+{
+	size_t size = 0;
+
+	for (int i = 0; i < round->ncommands; i++)
+		size += round->commands[i].size;
+	return round->part > LARGE_WRITES || size > LARGE_BYTES;
+}
+
+/*
+ * Tell whether to send a transaction in parts after a try that has failed.
+ * Only its size is a reason: another session that is in the way, or a server
+ * that stalls, must not make others see a part of what belongs together.
+ */
+static bool
+should_split(MtsRound *round, const MtsOp *op, MtsDecision decision)
+{
+	bool is_slow = bson_get_monotonic_time() > round->begin + SLOW_TIME;
+
+	round->slow_tries = is_slow ? round->slow_tries + 1 : 0;
+	if (round->scope >= MTS_STATEMENT)
+		return false;
+	return op->code == MTS_CODE_TOO_LARGE_FOR_CACHE ||
+		   (is_large(round) && (decision == MTS_AGAIN_IN_PARTS ||
+								round->slow_tries >= SLOW_TRIES));
+}
+
+/* Decide what becomes of a write that was refused, after some tries. */
+static Next
+decide_write(MtsRound *round, MtsOp *op, int tries)
+{
+	MtsDecision decision =
+		mts_server_error_decide_code((uint32) op->code, phase_of(round));
+
+	if (tries >= MAX_TRIES)
+		return NEXT_GIVE_UP;
+	if (is_refused_try(round, op))
+		return NEXT_FORM;
+	/* the bucket exists by now, so the upsert updates it */
+	if (op->code == MTS_CODE_DUPLICATE_KEY)
+		return op->kind == MTS_OP_UPSERT &&
+					   ++op->duplicates < MTS_MAX_DUPLICATES
+				   ? NEXT_AGAIN
+				   : NEXT_GIVE_UP;
+	if (mts_server_error_is_final(decision) ||
+		(decision == MTS_AGAIN_IN_PARTS && round->scope >= MTS_STATEMENT))
+		return NEXT_GIVE_UP;
+	if (decision == MTS_AGAIN_PLAIN)
+		return NEXT_PLAIN;
+	if (round->scope != MTS_EACH_WRITE && should_split(round, op, decision))
+		return NEXT_SMALLER;
+	return NEXT_AGAIN;
+}
+
+/*
+ * Decide what becomes of a unit after one of its writes was refused, or after
+ * the error of a command.  It is aborted.  Nothing else belongs to that of a
+ * call, so it can be begun again.
+ */
+static Next
+decide_unit(MtsRound *round, const MtsOp *refused, const bson_error_t *error)
+{
+	const MtsBulk *bulk = round->bulk;
+	MtsConnection *connection = round->connection;
+	uint32 code = refused ? (uint32) refused->code : error->code;
+	MtsDecision decision =
+		refused ? mts_server_error_decide_code(code, MTS_PHASE_TRANSACTION)
+				: mts_server_error_decide(connection, error,
+										  MTS_PHASE_TRANSACTION);
+	bool is_call = round->scope == MTS_EACH_CALL;
+	bool may_repeat;
+
+	if (!refused && decision == MTS_AGAIN_ON_PRIMARY)
+		return (is_call || mts_xact_may_repeat(connection)) &&
+					   mts_attempt_should_repeat(&round->attempt, error)
+				   ? NEXT_ON_PRIMARY
+				   : NEXT_GIVE_UP;
+	if (!refused && mts_server_error_is_final(decision))
+		return NEXT_GIVE_UP;
+	if (is_call)
+		return NEXT_AGAIN;
+	if (decision == MTS_AGAIN_PLAIN)
+		may_repeat = !bulk->is_required && mts_xact_restart(connection);
+	/* another session has created a collection */
+	else if (code == MTS_CODE_SNAPSHOT_UNAVAILABLE)
+		may_repeat = mts_xact_restart(connection);
+	else
+		may_repeat = mts_xact_may_repeat(connection);
+	return may_repeat ? NEXT_AGAIN : NEXT_GIVE_UP;
+}
+
+/* ---- Transactions ------------------------------------------------------- */
 
 /* Return the write that was refused, or NULL. */
 static MtsOp *
@@ -793,26 +894,6 @@ record_abort(MtsOp *const *ops, int n, int nall, const bson_error_t *error)
 	}
 	for (int i = 0; i < nall; i++)
 		ops[i]->is_aborted = true;
-}
-
-/*
- * Tell whether writes may be sent again after an error, which has aborted
- * their unit on the server.  Nothing else belongs to that of a call.
- */
-static bool
-may_repeat(const MtsRound *round, uint32 code)
-{
-	const MtsBulk *bulk = round->bulk;
-
-	if (round->scope == MTS_EACH_CALL)
-		return true;
-	if (mts_server_error_decide_code(code, MTS_PHASE_TRANSACTION) ==
-		MTS_AGAIN_PLAIN)
-		return !bulk->is_required && mts_xact_restart(bulk->connection);
-	/* another session has created a collection */
-	if (code == MTS_CODE_SNAPSHOT_UNAVAILABLE)
-		return mts_xact_restart(bulk->connection);
-	return mts_xact_may_repeat(bulk->connection);
 }
 
 /* Make the form of a write that is always right. */
@@ -973,6 +1054,7 @@ finish_unit(MtsRound *round)
 	int n = round->part;
 	MtsOp *refused;
 	bson_error_t error;
+	Next next;
 
 	if (round->scope != MTS_EACH_CALL)
 		mts_xact_reader_read_all(round->connection);
@@ -994,14 +1076,10 @@ finish_unit(MtsRound *round)
 			return true;
 		refused = find_refused(ops, n);
 		mts_xact_abort_unit(round->unit, refused ? NULL : &error);
-	} while (!refused && is_interrupted(bulk, &error) &&
-			 may_repeat(round, error.code) &&
-			 mts_attempt_should_repeat(&round->attempt, &error) &&
+		next = decide_unit(round, refused, &error);
+	} while (next == NEXT_ON_PRIMARY &&
 			 mts_attempt_try_select_server(&round->attempt, &error));
-	if (!refused && (is_interrupted(bulk, &error) ||
-					 mts_server_error_is_final(decide(bulk, &error))))
-		raise_abort(round, &error);
-	if (!may_repeat(round, refused ? (uint32) refused->code : error.code))
+	if (next != NEXT_AGAIN)
 	{
 		if (!refused)
 			raise_abort(round, &error);
@@ -1156,87 +1234,6 @@ finish_part(MtsRound *round)
 
 /* ---- Rounds ------------------------------------------------------------- */
 
-/* Tell whether the server has refused the faster form of a write for good. */
-static bool
-is_refused_try(const MtsRound *round, const MtsOp *op)
-{
-	return op->fall_back &&
-		   (op->code == MTS_CODE_DUPLICATE_KEY ||
-			mts_server_error_decide_code((uint32) op->code, phase_of(round)) ==
-				MTS_GIVE_UP);
-}
-
-/*
- * Tell whether to send a write again that was refused, because two sessions
- * make the same bucket at once, or lock it in turn, or because its transaction
- * was not possible.
- */
-static bool
-should_send_again(const MtsRound *round, MtsOp *op)
-{
-	MtsDecision decision =
-		mts_server_error_decide_code((uint32) op->code, phase_of(round));
-
-	if (is_refused_try(round, op))
-		return true;
-	/* the bucket exists by now, so the upsert updates it */
-	if (op->code == MTS_CODE_DUPLICATE_KEY)
-		return op->kind == MTS_OP_UPSERT &&
-			   ++op->duplicates < MTS_MAX_DUPLICATES;
-	return !mts_server_error_is_final(decision) &&
-		   !(decision == MTS_AGAIN_IN_PARTS && round->scope >= MTS_STATEMENT);
-}
-
-/* Tell whether a transaction is so large that the server may say no to it. */
-static bool
-is_large(const MtsRound *round)
-{
-	size_t size = 0;
-
-	for (int i = 0; i < round->ncommands; i++)
-		size += round->commands[i].size;
-	return round->part > LARGE_WRITES || size > LARGE_BYTES;
-}
-
-/*
- * Tell whether to send a transaction in parts after a try that has failed.
- * Only its size is a reason: another session that is in the way, or a server
- * that stalls, must not make others see a part of what belongs together.
- */
-static bool
-should_split(MtsRound *round, const MtsOp *op, MtsDecision decision)
-{
-	bool is_slow = bson_get_monotonic_time() > round->begin + SLOW_TIME;
-
-	round->slow_tries = is_slow ? round->slow_tries + 1 : 0;
-	if (round->scope >= MTS_STATEMENT)
-		return false;
-	return op->code == MTS_CODE_TOO_LARGE_FOR_CACHE ||
-		   (is_large(round) && (decision == MTS_AGAIN_IN_PARTS ||
-								round->slow_tries >= SLOW_TRIES));
-}
-
-/*
- * Change how writes are sent after a refusal of a transaction.  Returns
- * whether other sessions were in its way.
- */
-static bool
-adapt_to_refusal(MtsRound *round, const MtsOp *op)
-{
-	MtsDecision decision =
-		mts_server_error_decide_code((uint32) op->code, MTS_PHASE_TRANSACTION);
-	MtsBulk *bulk = round->bulk;
-
-	if (decision == MTS_AGAIN_PLAIN)
-		bulk->scope = MTS_EACH_WRITE;
-	else if (should_split(round, op, decision))
-	{
-		bulk->most_writes = Max(round->part / 2, 1);
-		return decision == MTS_AGAIN_LATER;
-	}
-	return decision != MTS_AGAIN_PLAIN;
-}
-
 /*
  * Reduce a round to the writes that are sent again, and record those that are
  * refused for good.  Returns true when other sessions are in the way.
@@ -1247,6 +1244,7 @@ adapt_to_refusal(MtsRound *round, const MtsOp *op)
 static bool
 select_retries(MtsRound *round, int tries)
 {
+	MtsBulk *bulk = round->bulk;
 	bool is_contended = false, is_fallback = false;
 	int n = round->n;
 
@@ -1254,28 +1252,28 @@ select_retries(MtsRound *round, int tries)
 	for (int i = 0; i < n; i++)
 	{
 		MtsOp *op = round->ops[i];
+		Next next;
 
 		if (!op->refusal && !op->is_aborted)
 			continue;
-		if (op->refusal &&
-			(!should_send_again(round, op) || tries >= MAX_TRIES))
+		next = op->refusal ? decide_write(round, op, tries) : NEXT_AGAIN;
+		if (next == NEXT_GIVE_UP)
 		{
 			round->refused = lappend(round->refused, op);
 			round->nlost += op->npoints;
 			continue;
 		}
 		round->ops[round->n++] = op;
-		if (!op->refusal)
-			continue;
-		if (is_refused_try(round, op))
+		if (next == NEXT_FORM)
 		{
 			fall_back(op);
 			is_fallback = true;
 		}
-		else if (round->scope != MTS_EACH_WRITE)
-			is_contended |= adapt_to_refusal(round, op);
-		else
-			is_contended = true;
+		else if (next == NEXT_PLAIN)
+			bulk->scope = MTS_EACH_WRITE;
+		else if (next == NEXT_SMALLER)
+			bulk->most_writes = Max(round->part / 2, 1);
+		is_contended |= op->refusal && next == NEXT_AGAIN;
 	}
 	if (round->scope == MTS_EACH_WRITE)
 		return is_contended;
