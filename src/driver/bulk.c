@@ -99,39 +99,44 @@ typedef struct Command
 	bool is_unknown;  /* it was sent before, and may be done */
 } Command;
 
+/* The first writes of a call that are to be sent, which have one scope */
+typedef struct Part
+{
+	MtsScope scope;
+	int first;         /* of the writes of the round */
+	int n;             /* writes */
+	Command *commands; /* that do them */
+	int ncommands;
+	MtsAttempt attempt;          /* to send them */
+	MtsXact *unit;               /* to which they belong; see mts_xact_open */
+	MtsTransaction *transaction; /* of the unit */
+	int64 begin;                 /* in monotonic microseconds */
+	bson_error_t send_error;     /* why the last command could not be sent */
+	int64 affected;              /* by commands that are done; as in MtsBulk */
+	int64 created;
+	bool outcome_is_unknown; /* of the commit of the unit */
+	bool has_duplicate; /* which is not an error, but aborts a transaction */
+} Part;
+
 /* The writes of a call that are still to be done */
 typedef struct MtsRound
 {
-	MtsBulk *bulk;
+	MtsBulk *bulk; /* borrowed from the caller, whose frame may have ended when
+					* PostgreSQL aborts */
 	MtsConnection *connection;
 	const MtsStoredTable *table;
 	MtsWriteSessions *sessions; /* that no other round uses */
 	MtsOp **ops;                /* to be sent, sorted */
 	int n;
-	int64 npoints;
+	int64 npoints;                    /* of the call */
 	int64 nlost;                      /* points that are refused for good */
-	List *refused;                    /* MtsOp: for good, in any round */
+	List *refused;                    /* MtsOp: for good, in any part */
 	bson_error_t write_concern_error; /* the first one; domain 0 for none */
-
-	/* the part that is sent */
-	MtsScope scope;
-	int first; /* of the writes */
-	int part;  /* writes */
-	Command *commands;
-	int ncommands;
-	MtsAttempt attempt;
-	MtsXact *unit;
-	MtsTransaction *transaction;
-	bson_error_t send_error; /* why the last command could not be sent */
-	int64 begin;             /* in monotonic microseconds */
-	int slow_tries;          /* of a transaction in turn, that took long */
-	int64 affected;          /* as in MtsBulk */
-	int64 created;
-	bool outcome_is_unknown; /* of the commands that were sent */
-	bool has_duplicate; /* which is not an error, but aborts a transaction */
+	int slow_tries; /* of a transaction in turn, that took long */
+	Part part;      /* that is sent */
 
 	SubTransactionId subid; /* that has begun it */
-	struct MtsRound *next;  /* of those under way */
+	struct MtsRound *next;  /* of those that have not ended */
 } MtsRound;
 
 /* Those that have not ended */
@@ -265,8 +270,8 @@ read_refusal(const bson_iter_t *element)
 static MtsPhase
 phase_of(const MtsRound *round)
 {
-	return round->scope == MTS_EACH_WRITE ? MTS_PHASE_OPERATION
-										  : MTS_PHASE_TRANSACTION;
+	return round->part.scope == MTS_EACH_WRITE ? MTS_PHASE_OPERATION
+											   : MTS_PHASE_TRANSACTION;
 }
 
 /*
@@ -309,7 +314,7 @@ record_refusals(MtsRound *round, MtsOp *const *ops, int n, const bson_t *reply,
 		}
 		else if (ops[refusal.index]->ignores_duplicate &&
 				 code == MTS_CODE_DUPLICATE_KEY)
-			round->has_duplicate = true;
+			round->part.has_duplicate = true;
 		else
 		{
 			ops[refusal.index]->refusal = refusal.message;
@@ -340,22 +345,23 @@ begin_attempt(MtsRound *round)
 {
 	MtsBulk *bulk = round->bulk;
 
-	round->attempt =
+	round->part.attempt =
 		mts_attempt_begin(bulk->connection, mts_bulk_error_message(bulk),
 						  MTS_FROM_PRIMARY);
-	round->attempt.is_write = true;
-	round->attempt.in_transaction = round->scope != MTS_EACH_WRITE;
-	round->attempt.relid = bulk->relid;
+	round->part.attempt.is_write = true;
+	round->part.attempt.in_transaction = round->part.scope != MTS_EACH_WRITE;
+	round->part.attempt.relid = bulk->relid;
 }
 
 /* Tell whether writes that were sent, and are not under way, may be done. */
 static bool
 outcome_is_unknown(const MtsRound *round)
 {
-	for (int i = 0; i < round->ncommands; i++)
-		if (round->commands[i].is_unknown && !round->commands[i].is_done)
+	for (int i = 0; i < round->part.ncommands; i++)
+		if (round->part.commands[i].is_unknown &&
+			!round->part.commands[i].is_done)
 			return true;
-	return round->outcome_is_unknown;
+	return round->part.outcome_is_unknown;
 }
 
 /* Raise the error of a command, with the outcome of the writes. */
@@ -372,7 +378,7 @@ select_server(MtsRound *round)
 {
 	bson_error_t error = {0};
 
-	if (!mts_attempt_try_select_server(&round->attempt, &error))
+	if (!mts_attempt_try_select_server(&round->part.attempt, &error))
 		raise_failure(round, &error);
 }
 
@@ -380,18 +386,18 @@ select_server(MtsRound *round)
 static void
 queue_commands(MtsRound *round)
 {
-	MtsOp **ops = round->ops + round->first;
+	MtsOp **ops = round->ops + round->part.first;
 	int queued = 0;
 
-	round->commands = palloc(round->part * sizeof(Command));
-	round->ncommands = 0;
-	while (queued < round->part)
+	round->part.commands = palloc(round->part.n * sizeof(Command));
+	round->part.ncommands = 0;
+	while (queued < round->part.n)
 	{
-		Command *command = &round->commands[round->ncommands++];
+		Command *command = &round->part.commands[round->part.ncommands++];
 
 		*command = (Command){.ops = ops + queued};
 		command->n =
-			mts_write_command_length(command->ops, round->part - queued,
+			mts_write_command_length(command->ops, round->part.n - queued,
 									 &command->size);
 		queued += command->n;
 	}
@@ -403,11 +409,11 @@ choose_number(const MtsRound *round, Command *command)
 {
 	MtsConnection *connection = round->bulk->connection;
 
-	if (command->number > 0 || !round->attempt.server.retries_writes ||
+	if (command->number > 0 || !round->part.attempt.server.retries_writes ||
 		command->ops[0]->kind == MTS_OP_DELETE_MANY)
 		return;
 	command->lsid =
-		&round->sessions->lsids[(command - round->commands) % MAX_PLAIN];
+		&round->sessions->lsids[(command - round->part.commands) % MAX_PLAIN];
 	command->number = mts_transaction_next_number(connection);
 }
 
@@ -415,8 +421,8 @@ choose_number(const MtsRound *round, Command *command)
 static void
 append_number(const MtsRound *round, Command *command, bson_t *document)
 {
-	if (round->scope != MTS_EACH_WRITE)
-		mts_transaction_append(round->transaction, document);
+	if (round->part.scope != MTS_EACH_WRITE)
+		mts_transaction_append(round->part.transaction, document);
 	else if (command->number > 0)
 		mts_transaction_append_number(command->lsid, command->number,
 									  document);
@@ -431,7 +437,7 @@ record(const MtsRound *round, const Command *command, const bson_t *document)
 
 	if (op->seen)
 		mts_xact_record_read(bulk->connection, bulk->database,
-							 mts_seen_command(op->seen, &round->attempt,
+							 mts_seen_command(op->seen, &round->part.attempt,
 											  mts_document_utf8(
 												  bulk->collection)),
 							 op->seen);
@@ -450,21 +456,21 @@ submit_command(MtsRound *round, Command *command)
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw command",
 							  ALLOCSET_SMALL_SIZES);
 	bson_t *document =
-		mts_write_command_make(&round->attempt, command->ops, command->n,
+		mts_write_command_make(&round->part.attempt, command->ops, command->n,
 							   mts_document_utf8(bulk->collection),
-							   round->scope >= MTS_STATEMENT);
+							   round->part.scope >= MTS_STATEMENT);
 	MemoryContext old = MemoryContextSwitchTo(memory);
 
 	mts_document_adopt(document);
-	if (round->scope == MTS_EACH_WRITE)
+	if (round->part.scope == MTS_EACH_WRITE)
 		choose_number(round, command);
-	else if (round->scope >= MTS_STATEMENT)
+	else if (round->part.scope >= MTS_STATEMENT)
 		record(round, command, document);
 	append_number(round, command, document);
 	command->is_sent = true;
-	round->send_error.domain = 0;
-	(void) mts_command_submit(&round->attempt, bulk->database, document,
-							  &command->ticket, &round->send_error);
+	round->part.send_error.domain = 0;
+	(void) mts_command_submit(&round->part.attempt, bulk->database, document,
+							  &command->ticket, &round->part.send_error);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);
 }
@@ -482,11 +488,11 @@ may_follow(const MtsRound *round, const Command *command,
 		   const Command *first_sent)
 {
 	return mts_exchange_has_room(&round->bulk->connection->exchange,
-								 round->attempt.server.channel,
+								 round->part.attempt.server.channel,
 								 command->size) &&
-		   (round->scope == MTS_EACH_WRITE
+		   (round->part.scope == MTS_EACH_WRITE
 				? first_sent->number > 0 && command < first_sent + MAX_PLAIN
-				: !mts_connection_sheds_load(&round->attempt.server));
+				: !mts_connection_sheds_load(&round->part.attempt.server));
 }
 
 /*
@@ -496,11 +502,11 @@ may_follow(const MtsRound *round, const Command *command,
 static void
 submit(MtsRound *round)
 {
-	Command *end = round->commands + round->ncommands;
+	Command *end = round->part.commands + round->part.ncommands;
 	Command *first_sent = NULL;
 	Command *command;
 
-	for (command = round->commands; command < end; command++)
+	for (command = round->part.commands; command < end; command++)
 	{
 		if (command->is_done)
 			continue;
@@ -528,9 +534,9 @@ collect(MtsRound *round, Command *command, const bson_t **reply,
 	command->is_sent = false;
 	command->ticket = 0;
 	if (ticket != 0)
-		return mts_command_collect(&round->attempt, ticket, reply, error);
+		return mts_command_collect(&round->part.attempt, ticket, reply, error);
 	*reply = mts_document_new();
-	*error = round->send_error;
+	*error = round->part.send_error;
 	return false;
 }
 
@@ -540,10 +546,10 @@ count_documents(MtsRound *round, const Command *command, const bson_t *reply)
 {
 	int64 ndocuments = mts_document_number(reply, "n");
 
-	round->affected += ndocuments;
-	round->created += mts_write_command_inserted(command->ops[0])
-						  ? ndocuments
-						  : array_length(reply, "upserted");
+	round->part.affected += ndocuments;
+	round->part.created += mts_write_command_inserted(command->ops[0])
+							   ? ndocuments
+							   : array_length(reply, "upserted");
 }
 
 /*
@@ -555,9 +561,9 @@ finish_writes(MtsRound *round)
 {
 	MtsBulk *bulk = round->bulk;
 
-	bulk->affected += round->affected;
-	bulk->created += round->created;
-	if (round->scope < MTS_STATEMENT && round->affected > 0)
+	bulk->affected += round->part.affected;
+	bulk->created += round->part.created;
+	if (round->part.scope < MTS_STATEMENT && round->part.affected > 0)
 		record_stored(bulk, true);
 }
 
@@ -604,7 +610,7 @@ static void
 record_done(MtsRound *round, Command *command, const bson_t *reply)
 {
 	command->is_done = true;
-	round->affected = round->created = 0;
+	round->part.affected = round->part.created = 0;
 	count_documents(round, command, reply);
 	finish_writes(round);
 }
@@ -617,7 +623,7 @@ record_done(MtsRound *round, Command *command, const bson_t *reply)
 static bool
 finish_command(MtsRound *round, Command *command, bson_error_t *error)
 {
-	MtsAttempt *attempt = &round->attempt;
+	MtsAttempt *attempt = &round->part.attempt;
 	const bson_t *reply;
 	bool ok = read_reply(round, command, &reply, error);
 
@@ -645,9 +651,9 @@ collect_plain(MtsRound *round)
 	bson_error_t first = {0}, error;
 	bool are_done = true;
 
-	for (int i = 0; i < round->ncommands; i++)
+	for (int i = 0; i < round->part.ncommands; i++)
 	{
-		Command *command = &round->commands[i];
+		Command *command = &round->part.commands[i];
 		bool was_sent = command->is_sent;
 
 		if (was_sent && !finish_command(round, command, &error) &&
@@ -664,7 +670,7 @@ collect_plain(MtsRound *round)
 static void
 finish_plain(MtsRound *round)
 {
-	const Command *last = &round->commands[round->ncommands - 1];
+	const Command *last = &round->part.commands[round->part.ncommands - 1];
 
 	for (;;)
 	{
@@ -709,9 +715,9 @@ is_large(const MtsRound *round)
 {
 	size_t size = 0;
 
-	for (int i = 0; i < round->ncommands; i++)
-		size += round->commands[i].size;
-	return round->part > LARGE_WRITES || size > LARGE_BYTES;
+	for (int i = 0; i < round->part.ncommands; i++)
+		size += round->part.commands[i].size;
+	return round->part.n > LARGE_WRITES || size > LARGE_BYTES;
 }
 
 /*
@@ -722,10 +728,10 @@ is_large(const MtsRound *round)
 static bool
 should_split(MtsRound *round, const MtsOp *op, MtsDecision decision)
 {
-	bool is_slow = bson_get_monotonic_time() > round->begin + SLOW_TIME;
+	bool is_slow = bson_get_monotonic_time() > round->part.begin + SLOW_TIME;
 
 	round->slow_tries = is_slow ? round->slow_tries + 1 : 0;
-	if (round->scope >= MTS_STATEMENT)
+	if (round->part.scope >= MTS_STATEMENT)
 		return false;
 	return op->code == MTS_CODE_TOO_LARGE_FOR_CACHE ||
 		   (is_large(round) && (decision == MTS_AGAIN_IN_PARTS ||
@@ -750,11 +756,12 @@ decide_write(MtsRound *round, MtsOp *op, int tries)
 				   ? NEXT_AGAIN
 				   : NEXT_GIVE_UP;
 	if (mts_server_error_is_final(decision) ||
-		(decision == MTS_AGAIN_IN_PARTS && round->scope >= MTS_STATEMENT))
+		(decision == MTS_AGAIN_IN_PARTS && round->part.scope >= MTS_STATEMENT))
 		return NEXT_GIVE_UP;
 	if (decision == MTS_AGAIN_PLAIN)
 		return NEXT_PLAIN;
-	if (round->scope != MTS_EACH_WRITE && should_split(round, op, decision))
+	if (round->part.scope != MTS_EACH_WRITE &&
+		should_split(round, op, decision))
 		return NEXT_SMALLER;
 	return NEXT_AGAIN;
 }
@@ -774,12 +781,12 @@ decide_unit(MtsRound *round, const MtsOp *refused, const bson_error_t *error)
 		refused ? mts_server_error_decide_code(code, MTS_PHASE_TRANSACTION)
 				: mts_server_error_decide(connection, error,
 										  MTS_PHASE_TRANSACTION);
-	bool is_call = round->scope == MTS_EACH_CALL;
+	bool is_call = round->part.scope == MTS_EACH_CALL;
 	bool may_repeat;
 
 	if (!refused && decision == MTS_AGAIN_ON_PRIMARY)
 		return (is_call || mts_xact_may_repeat(connection)) &&
-					   mts_attempt_should_repeat(&round->attempt, error)
+					   mts_attempt_should_repeat(&round->part.attempt, error)
 				   ? NEXT_ON_PRIMARY
 				   : NEXT_GIVE_UP;
 	if (!refused && mts_server_error_is_final(decision))
@@ -812,17 +819,18 @@ find_refused(MtsOp *const *ops, int n)
 static MtsOp **
 part_of(const MtsRound *round)
 {
-	return round->ops + round->first;
+	return round->ops + round->part.first;
 }
 
 /* Send no command of a part so far. */
 static void
 rewind_commands(MtsRound *round)
 {
-	round->affected = round->created = 0;
-	round->has_duplicate = false;
-	for (int i = 0; i < round->ncommands; i++)
-		round->commands[i].is_sent = round->commands[i].is_done = false;
+	round->part.affected = round->part.created = 0;
+	round->part.has_duplicate = false;
+	for (int i = 0; i < round->part.ncommands; i++)
+		round->part.commands[i].is_sent = round->part.commands[i].is_done =
+			false;
 }
 
 /*
@@ -834,9 +842,9 @@ collect_transaction(MtsRound *round, bson_error_t *error)
 {
 	bool ok = true;
 
-	for (int i = 0; i < round->ncommands; i++)
+	for (int i = 0; i < round->part.ncommands; i++)
 	{
-		Command *command = &round->commands[i];
+		Command *command = &round->part.commands[i];
 		const bson_t *reply;
 		bson_error_t own;
 		bool is_ok;
@@ -872,7 +880,7 @@ finish_commands(MtsRound *round, bson_error_t *error)
 	error->domain = 0;
 	while (collect_transaction(round, error))
 	{
-		if (round->commands[round->ncommands - 1].is_done)
+		if (round->part.commands[round->part.ncommands - 1].is_done)
 			return true;
 		submit(round);
 	}
@@ -955,12 +963,12 @@ check_seen(const MtsRound *round)
 {
 	const MtsSeen *seen = round->ops[0]->seen;
 
-	if (seen && round->affected != seen->ndocuments)
+	if (seen && round->part.affected != seen->ndocuments)
 		mts_bulk_error_refuse_changed(
 			round->bulk,
 			psprintf(INT64_FORMAT " buckets were read, but " INT64_FORMAT
 								  " were removed.",
-					 seen->ndocuments, round->affected));
+					 seen->ndocuments, round->part.affected));
 }
 
 /*
@@ -976,7 +984,7 @@ finish_tried_commands(MtsRound *round, bson_error_t *error)
 {
 	if (!finish_commands(round, error))
 		return false;
-	if (round->affected >= round->n || !has_tried_updates(round))
+	if (round->part.affected >= round->n || !has_tried_updates(round))
 		return true;
 	mts_xact_drop(round->bulk->connection);
 	give_up_updates(round);
@@ -993,11 +1001,12 @@ commit_call(MtsRound *round, bson_error_t *error)
 {
 	MtsOutcome outcome;
 
-	round->outcome_is_unknown = true;
-	outcome = mts_xact_commit_call(round->unit, &round->attempt, error);
+	round->part.outcome_is_unknown = true;
+	outcome =
+		mts_xact_commit_call(round->part.unit, &round->part.attempt, error);
 	if (outcome == MTS_UNKNOWN)
 		raise_failure(round, error);
-	round->outcome_is_unknown = false;
+	round->part.outcome_is_unknown = false;
 	if (outcome == MTS_COMMITTED && error->domain != 0)
 		record_write_concern_error(round, error);
 	return outcome == MTS_COMMITTED;
@@ -1011,8 +1020,8 @@ commit_call(MtsRound *round, bson_error_t *error)
 static bool
 keep_writes(MtsRound *round, bson_error_t *error)
 {
-	bool is_call = round->scope == MTS_EACH_CALL;
-	bool all_found = round->affected >= round->part ||
+	bool is_call = round->part.scope == MTS_EACH_CALL;
+	bool all_found = round->part.affected >= round->part.n ||
 					 round->ops[0]->kind == MTS_OP_DELETE_MANY;
 
 	check_seen(round);
@@ -1022,11 +1031,11 @@ keep_writes(MtsRound *round, bson_error_t *error)
 		round->n = 0;
 	else
 		finish_writes(round);
-	if (round->has_duplicate || (is_call && !all_found))
-		mts_xact_abort_unit(round->unit, NULL);
+	if (round->part.has_duplicate || (is_call && !all_found))
+		mts_xact_abort_unit(round->part.unit, NULL);
 	else if (all_found && !is_call)
 		mts_xact_keep(round->connection,
-					  round->affected > 0 ? round->table : NULL);
+					  round->part.affected > 0 ? round->table : NULL);
 	return true;
 }
 
@@ -1034,7 +1043,7 @@ keep_writes(MtsRound *round, bson_error_t *error)
 static _Noreturn void
 raise_abort(const MtsRound *round, const bson_error_t *error)
 {
-	if (round->scope == MTS_EACH_CALL)
+	if (round->part.scope == MTS_EACH_CALL)
 		raise_failure(round, error);
 	mts_xact_report_failure(round->connection,
 							mts_bulk_error_message(round->bulk), error);
@@ -1051,20 +1060,20 @@ finish_unit(MtsRound *round)
 {
 	MtsBulk *bulk = round->bulk;
 	MtsOp **ops = part_of(round);
-	int n = round->part;
+	int n = round->part.n;
 	MtsOp *refused;
 	bson_error_t error;
 	Next next;
 
-	if (round->scope != MTS_EACH_CALL)
+	if (round->part.scope != MTS_EACH_CALL)
 		mts_xact_reader_read_all(round->connection);
 	do
 	{
 		bool is_open;
 
 		rewind_commands(round);
-		is_open = mts_xact_open(round->unit, &round->attempt,
-								&round->transaction, &error);
+		is_open = mts_xact_open(round->part.unit, &round->part.attempt,
+								&round->part.transaction, &error);
 		if (is_open && is_outdated(round))
 		{
 			bulk->is_outdated = true;
@@ -1075,10 +1084,10 @@ finish_unit(MtsRound *round)
 			keep_writes(round, &error))
 			return true;
 		refused = find_refused(ops, n);
-		mts_xact_abort_unit(round->unit, refused ? NULL : &error);
+		mts_xact_abort_unit(round->part.unit, refused ? NULL : &error);
 		next = decide_unit(round, refused, &error);
 	} while (next == NEXT_ON_PRIMARY &&
-			 mts_attempt_try_select_server(&round->attempt, &error));
+			 mts_attempt_try_select_server(&round->part.attempt, &error));
 	if (next != NEXT_AGAIN)
 	{
 		if (!refused)
@@ -1092,7 +1101,7 @@ finish_unit(MtsRound *round)
 		round->n = 0;
 		return true;
 	}
-	record_abort(ops, n, round->n - round->first, &error);
+	record_abort(ops, n, round->n - round->part.first, &error);
 	/* the next part may not be one of PostgreSQL's transaction */
 	if (has_tried_updates(round))
 		give_up_updates(round);
@@ -1176,11 +1185,12 @@ choose_part(MtsRound *round, int n)
 {
 	const MtsBulk *bulk = round->bulk;
 
-	round->part = n;
+	round->part.n = n;
 	if (bulk->scope == MTS_EACH_CALL && bulk->most_writes > 0)
-		round->part = Min(n, bulk->most_writes);
-	round->scope = scope_at(bulk, &round->attempt.server, round->part);
-	round->attempt.in_transaction = round->scope != MTS_EACH_WRITE;
+		round->part.n = Min(n, bulk->most_writes);
+	round->part.scope =
+		scope_at(bulk, &round->part.attempt.server, round->part.n);
+	round->part.attempt.in_transaction = round->part.scope != MTS_EACH_WRITE;
 }
 
 /*
@@ -1192,7 +1202,7 @@ static void
 begin_part(MtsRound *round, int tries)
 {
 	MtsBulk *bulk = round->bulk;
-	int n = round->n - round->first;
+	int n = round->n - round->part.first;
 
 	for (int i = 0; i < n; i++)
 	{
@@ -1201,22 +1211,22 @@ begin_part(MtsRound *round, int tries)
 		op->refusal = NULL;
 		op->is_aborted = false;
 	}
-	round->outcome_is_unknown = false;
-	round->begin = bson_get_monotonic_time();
+	round->part.outcome_is_unknown = false;
+	round->part.begin = bson_get_monotonic_time();
 	begin_attempt(round);
 	select_server(round);
 	choose_part(round, n);
-	if (round->scope != MTS_EACH_WRITE && tries == 0 &&
+	if (round->part.scope != MTS_EACH_WRITE && tries == 0 &&
 		!mts_xact_is_active(bulk->connection->serverid))
 		await_retries(bulk);
 	queue_commands(round);
-	if (round->scope == MTS_EACH_WRITE)
+	if (round->part.scope == MTS_EACH_WRITE)
 		submit(round);
-	else if (round->scope == MTS_EACH_CALL)
-		round->unit =
+	else if (round->part.scope == MTS_EACH_CALL)
+		round->part.unit =
 			mts_xact_unit_of_call(bulk->connection, round->sessions->lsids);
 	else
-		round->unit = mts_xact_unit(bulk->connection);
+		round->part.unit = mts_xact_unit(bulk->connection);
 }
 
 /*
@@ -1226,7 +1236,7 @@ begin_part(MtsRound *round, int tries)
 static bool
 finish_part(MtsRound *round)
 {
-	if (round->scope != MTS_EACH_WRITE)
+	if (round->part.scope != MTS_EACH_WRITE)
 		return finish_unit(round);
 	finish_plain(round);
 	return true;
@@ -1272,10 +1282,10 @@ select_retries(MtsRound *round, int tries)
 		else if (next == NEXT_PLAIN)
 			bulk->scope = MTS_EACH_WRITE;
 		else if (next == NEXT_SMALLER)
-			bulk->most_writes = Max(round->part / 2, 1);
+			bulk->most_writes = Max(round->part.n / 2, 1);
 		is_contended |= op->refusal && next == NEXT_AGAIN;
 	}
-	if (round->scope == MTS_EACH_WRITE)
+	if (round->part.scope == MTS_EACH_WRITE)
 		return is_contended;
 	if (round->refused)
 	{
@@ -1309,10 +1319,10 @@ finish(MtsRound *round)
 	{
 		bool is_done = finish_part(round);
 
-		round->first += round->part;
-		if (!is_done || round->first >= round->n)
+		round->part.first += round->part.n;
+		if (!is_done || round->part.first >= round->n)
 		{
-			round->first = 0;
+			round->part.first = 0;
 			if (select_retries(round, ++tries))
 			{
 				if (!is_locked)
@@ -1337,7 +1347,7 @@ raise_failures(const MtsRound *round)
 	if (round->refused)
 		mts_bulk_error_raise_refusals(round->bulk, round->refused,
 									  round->nlost, round->npoints,
-									  round->scope != MTS_EACH_WRITE);
+									  round->part.scope != MTS_EACH_WRITE);
 	if (round->write_concern_error.domain != 0)
 		mts_report_failure(round->bulk->connection,
 						   mts_bulk_error_message(round->bulk),
@@ -1419,16 +1429,16 @@ postpone(MtsRound *round)
 		return false;
 	begin_attempt(round);
 	select_server(round);
-	if (!round->attempt.server.has_transactions)
+	if (!round->part.attempt.server.has_transactions)
 		return false;
 	fall_back(op);
 	command =
-		mts_write_command_make(&round->attempt, round->ops, 1,
+		mts_write_command_make(&round->part.attempt, round->ops, 1,
 							   mts_document_utf8(bulk->collection), true);
 	mts_document_adopt(command);
 	mts_xact_postpone(bulk->connection, bulk->database, command, bulk->table,
 					  send_postponed, copy_write(bulk, op));
-	round->scope = bulk->scope;
+	round->part.scope = bulk->scope;
 	round->n = 0;
 	bulk->affected = 1;
 	bulk->created =
@@ -1489,9 +1499,9 @@ forget_round(MtsRound *round)
 static void
 settle_plain(MtsRound *round)
 {
-	for (int i = 0; i < round->ncommands; i++)
+	for (int i = 0; i < round->part.ncommands; i++)
 	{
-		Command *command = &round->commands[i];
+		Command *command = &round->part.commands[i];
 		bson_error_t error;
 		const bson_t *reply;
 
@@ -1506,8 +1516,9 @@ settle_plain(MtsRound *round)
 static bool
 is_under_way(const MtsRound *round)
 {
-	for (int i = 0; i < round->ncommands; i++)
-		if (round->scope == MTS_EACH_WRITE && round->commands[i].is_sent)
+	for (int i = 0; i < round->part.ncommands; i++)
+		if (round->part.scope == MTS_EACH_WRITE &&
+			round->part.commands[i].is_sent)
 			return true;
 	return false;
 }
@@ -1612,7 +1623,7 @@ begin(MtsBulk *bulk, MtsOp *ops, int nops, bool is_early)
 	if (nops > 0)
 		begin_part(round, 0);
 	/* a savepoint that is set meanwhile must know what was written before */
-	if (round->scope != MTS_EACH_WRITE || !is_alone)
+	if (round->part.scope != MTS_EACH_WRITE || !is_alone)
 		finish(round);
 }
 
