@@ -1229,19 +1229,6 @@ begin_part(MtsRound *round, int tries)
 		round->part.unit = mts_xact_unit(bulk->connection);
 }
 
-/*
- * Do the part that was begun.  Returns false if its transaction was aborted,
- * so that it is to be sent again before the writes that follow.
- */
-static bool
-finish_part(MtsRound *round)
-{
-	if (round->part.scope != MTS_EACH_WRITE)
-		return finish_unit(round);
-	finish_plain(round);
-	return true;
-}
-
 /* ---- Rounds ------------------------------------------------------------- */
 
 /*
@@ -1317,8 +1304,12 @@ finish(MtsRound *round)
 
 	while (round->n > 0)
 	{
-		bool is_done = finish_part(round);
+		bool is_done = true;
 
+		if (round->part.scope == MTS_EACH_WRITE)
+			finish_plain(round);
+		else
+			is_done = finish_unit(round);
 		round->part.first += round->part.n;
 		if (!is_done || round->part.first >= round->n)
 		{
