@@ -19,10 +19,8 @@
  * is sent again when another session was in its way: server_error.c decides
  * that by its code, or an upsert found a duplicate key.  A write that is
  * refused for good raises an error, which counts the points that were not
- * stored.  An upsert can have a faster form, which is tried first.  A new
- * bucket is inserted, or the update has conditions on what is stored.  A
- * unique index refuses it where that is not so, and the form that is always
- * right follows.
+ * stored.  A write has forms, and the fast ones assume what is stored.
+ * Where a form is refused, or finds nothing, the next one follows; see op.h.
  *
  * The commands are our own, because libmongoc's bulk operations fail when the
  * primary is lost and no other is elected at once.  A replica set recognises a
@@ -149,7 +147,7 @@ static MtsRound *under_way = NULL;
 static const bson_t *
 sort_key(const MtsOp *op)
 {
-	return op->identity ? op->identity : op->selector;
+	return op->identity ? op->identity : mts_op_form(op)->selector;
 }
 
 /* Order writes by command, bucket or key, and the caller's order. */
@@ -159,29 +157,21 @@ compare_ops(const void *a, const void *b)
 	const MtsOp *left = *(MtsOp *const *) a;
 	const MtsOp *right = *(MtsOp *const *) b;
 
-	if (left->kind != right->kind)
-		return left->kind < right->kind ? -1 : 1;
-	/* inserts of new buckets are a command of their own */
-	if (!left->new_bucket != !right->new_bucket)
-		return left->new_bucket ? -1 : 1;
-	if (left->selector)
-	{
-		int order = bson_compare(sort_key(left), sort_key(right));
+	int order = (int) mts_op_form(left)->kind - (int) mts_op_form(right)->kind;
 
-		if (order != 0)
-			return order;
-	}
-	return (left > right) - (left < right);
+	if (order == 0 && sort_key(left))
+		order = bson_compare(sort_key(left), sort_key(right));
+	return order != 0 ? order : (left > right) - (left < right);
 }
 
 static void
 check_size(const MtsOp *op)
 {
 	MtsServerError too_large = mts_server_error(MTS_CODE_TOO_LARGE);
-	const bson_t *document = op->new_bucket ? op->new_bucket : op->document;
+	const MtsForm *form = mts_op_form(op);
 
-	if ((document && document->len > MTS_MAX_DOCUMENT) ||
-		(op->selector && op->selector->len > MTS_MAX_DOCUMENT))
+	if ((form->document && form->document->len > MTS_MAX_DOCUMENT) ||
+		(form->selector && form->selector->len > MTS_MAX_DOCUMENT))
 		ereport(ERROR, (errcode(too_large.sqlstate),
 						errmsg("a bucket is larger than a MongoDB document "
 							   "can be"),
@@ -325,8 +315,8 @@ record_refusals(MtsRound *round, MtsOp *const *ops, int n, const bson_t *reply,
 						   refusal.message);
 			all_are_named = false;
 		}
-		else if (ops[refusal.index]->ignores_duplicate &&
-				 code == MTS_CODE_DUPLICATE_KEY)
+		else if (code == MTS_CODE_DUPLICATE_KEY &&
+				 mts_op_form(ops[refusal.index])->if_refused == MTS_THEN_DONE)
 			round->has_duplicate = true;
 		else
 		{
@@ -397,6 +387,13 @@ queue_commands(MtsRound *round)
 	}
 }
 
+/* Return the kind of a command's writes. */
+static MtsOpKind
+kind_of(const Command *command)
+{
+	return mts_op_form(command->ops[0])->kind;
+}
+
 /* Choose the number by which the server recognizes a plain write. */
 static void
 choose_number(const MtsRound *round, Command *command)
@@ -404,7 +401,7 @@ choose_number(const MtsRound *round, Command *command)
 	MtsConnection *connection = round->bulk->connection;
 
 	if (command->number > 0 || !round->attempt.server.retries_writes ||
-		command->ops[0]->kind == MTS_OP_DELETE_MANY)
+		kind_of(command) == MTS_OP_DELETE_MANY)
 		return;
 	command->lsid =
 		&round->sessions->lsids[(command - round->commands) % MAX_PLAIN];
@@ -436,9 +433,9 @@ record(const MtsRound *round, const Command *command, const bson_t *document)
 												  bulk->collection)),
 							 op->seen);
 	mts_xact_record(bulk->connection, bulk->database, document,
-					op->kind != MTS_OP_DELETE_MANY ? command->n
-					: op->seen                     ? op->seen->ndocuments
-												   : -1);
+					kind_of(command) != MTS_OP_DELETE_MANY ? command->n
+					: op->seen ? op->seen->ndocuments
+							   : -1);
 }
 
 /* Send a command to the server that was selected, and do not wait. */
@@ -542,7 +539,7 @@ count_documents(MtsRound *round, const Command *command, const bson_t *reply)
 	int64 ndocuments = mts_document_number(reply, "n");
 
 	round->affected += ndocuments;
-	round->created += mts_write_command_inserted(command->ops[0])
+	round->created += kind_of(command) == MTS_OP_INSERT
 						  ? ndocuments
 						  : array_length(reply, "upserted");
 }
@@ -640,7 +637,7 @@ finish_command(MtsRound *round, Command *command, bson_error_t *error)
 		command->is_unknown |= may_be_done(bulk, error, MTS_PHASE_OPERATION);
 	}
 	attempt->is_repeatable =
-		command->number > 0 || command->ops[0]->kind == MTS_OP_DELETE_MANY;
+		command->number > 0 || kind_of(command) == MTS_OP_DELETE_MANY;
 	if (!ok && mts_attempt_should_repeat(attempt, error))
 		return true;
 	/* the writes are done even if the write concern is not met */
@@ -731,7 +728,7 @@ static bool
 always_affect(MtsOp *const *ops, int n)
 {
 	for (int i = 0; i < n; i++)
-		if (ops[i]->kind != MTS_OP_INSERT && ops[i]->kind != MTS_OP_UPSERT)
+		if (!mts_op_makes(mts_op_form(ops[i])))
 			return false;
 	return true;
 }
@@ -966,44 +963,24 @@ may_repeat(const MtsRound *round, uint32 code)
 	return mts_xact_may_repeat(bulk->connection);
 }
 
-/* Make the form of a write that is always right. */
-static void
-fall_back(MtsOp *op)
-{
-	void (*make)(MtsOp *) = op->fall_back;
-
-	op->new_bucket = NULL;
-	op->fall_back = NULL;
-	if (make)
-		make(op);
-}
-
-/* Tell whether a write is an update that may find nothing. */
+/*
+ * Use the next form of all writes whose form may find nothing.  Returns false
+ * if there are none.
+ */
 static bool
-is_tried_update(const MtsOp *op)
-{
-	return op->kind == MTS_OP_UPDATE && op->fall_back;
-}
-
-/* Tell whether some writes are updates that may find nothing. */
-static bool
-has_tried_updates(const MtsRound *round)
-{
-	for (int i = 0; i < round->n; i++)
-		if (is_tried_update(round->ops[i]))
-			return true;
-	return false;
-}
-
-/* Have the writes that are tried as updates fall back. */
-static void
 give_up_updates(MtsRound *round)
 {
+	bool has_some = false;
+
 	for (int i = 0; i < round->n; i++)
-		if (is_tried_update(round->ops[i]))
-			fall_back(round->ops[i]);
+		if (mts_op_form(round->ops[i])->if_none == MTS_THEN_NEXT)
+		{
+			mts_op_use(round->ops[i], round->ops[i]->form + 1);
+			has_some = true;
+		}
 	qsort(round->ops, round->n, sizeof(MtsOp *), compare_ops);
 	queue_commands(round);
+	return has_some;
 }
 
 /*
@@ -1036,20 +1013,18 @@ check_seen(const MtsRound *round)
 /*
  * Do the commands of a part of PostgreSQL's transaction.
  *
- * If tried updates have not all found a document, writes follow that are
- * always right.  A reply does not tell which updates have found one, so all
- * writes are sent again.  The transaction need not be aborted, since what is
- * stored already is stored again.
+ * If some updates may have found nothing, their next forms follow.  A reply
+ * does not tell which updates these are, so all writes are sent again.  The
+ * transaction need not be aborted, since what is stored is stored again.
  */
 static bool
 finish_tried_commands(MtsRound *round, bson_error_t *error)
 {
 	if (!finish_commands(round, error))
 		return false;
-	if (round->affected >= round->n || !has_tried_updates(round))
+	if (round->affected >= round->n || !give_up_updates(round))
 		return true;
 	mts_xact_drop(round->bulk->connection);
-	give_up_updates(round);
 	rewind_commands(round);
 	return finish_commands(round, error);
 }
@@ -1088,7 +1063,7 @@ finish_xact(MtsRound *round)
 			if (round->has_duplicate)
 				mts_xact_abort(connection, NULL);
 			else if (round->affected >= n ||
-					 ops[0]->kind == MTS_OP_DELETE_MANY)
+					 mts_op_form(ops[0])->kind == MTS_OP_DELETE_MANY)
 				mts_xact_keep(connection, round->stored);
 			return true;
 		}
@@ -1105,7 +1080,7 @@ finish_xact(MtsRound *round)
 			mts_xact_report_failure(connection, mts_bulk_error_message(bulk),
 									&error);
 		/* another session has made the bucket that the update did not find */
-		if (refused->kind == MTS_OP_UPSERT &&
+		if (mts_op_form(refused)->if_refused != MTS_THEN_REPORT &&
 			refused->code == MTS_CODE_DUPLICATE_KEY)
 			refused->code = MTS_CODE_WRITE_CONFLICT;
 		round->refused = list_make1(refused);
@@ -1114,7 +1089,7 @@ finish_xact(MtsRound *round)
 	}
 	record_abort(ops, n, n, &error);
 	/* the next part may not be one of PostgreSQL's transaction */
-	give_up_updates(round);
+	(void) give_up_updates(round);
 	return false;
 }
 
@@ -1250,11 +1225,11 @@ finish_part(MtsRound *round)
 
 /* ---- Rounds ------------------------------------------------------------- */
 
-/* Tell whether the server has refused the faster form of a write for good. */
+/* Tell whether the next form of a write follows a refusal. */
 static bool
 is_refused_try(const MtsRound *round, const MtsOp *op)
 {
-	return op->fall_back &&
+	return mts_op_form(op)->if_refused == MTS_THEN_NEXT &&
 		   (op->code == MTS_CODE_DUPLICATE_KEY ||
 			mts_server_error_decide_code((uint32) op->code, phase_of(round)) ==
 				MTS_GIVE_UP);
@@ -1275,7 +1250,7 @@ should_send_again(const MtsRound *round, MtsOp *op)
 		return true;
 	/* the bucket exists by now, so the upsert updates it */
 	if (op->code == MTS_CODE_DUPLICATE_KEY)
-		return op->kind == MTS_OP_UPSERT &&
+		return mts_op_form(op)->if_refused == MTS_THEN_AGAIN &&
 			   ++op->duplicates < MTS_MAX_DUPLICATES;
 	return !mts_server_error_is_final(decision) &&
 		   !(decision == MTS_AGAIN_IN_PARTS && round->kind == PART_XACT);
@@ -1335,13 +1310,13 @@ adapt_to_refusal(MtsRound *round, const MtsOp *op)
  * Reduce a round to the writes that are sent again, and record those that are
  * refused for good.  Returns true when other sessions are in the way.
  *
- * All writes of a transaction fall back if one of them does, because the next
- * one that is refused would abort it again.
+ * All writes of a transaction use their next form if one of them does, because
+ * the next one that is refused would abort it again.
  */
 static bool
 select_retries(MtsRound *round, int tries)
 {
-	bool is_contended = false, is_fallback = false;
+	bool is_contended = false, use_next = false;
 	int n = round->n;
 
 	round->n = 0;
@@ -1362,8 +1337,9 @@ select_retries(MtsRound *round, int tries)
 			continue;
 		if (is_refused_try(round, op))
 		{
-			fall_back(op);
-			is_fallback = true;
+			use_next = true;
+			if (round->kind == PART_PLAIN)
+				mts_op_use(op, op->form + 1);
 		}
 		else if (round->kind != PART_PLAIN)
 			is_contended |= adapt_to_refusal(round, op);
@@ -1374,8 +1350,9 @@ select_retries(MtsRound *round, int tries)
 		return is_contended;
 	if (round->refused)
 		round->n = 0;
-	for (int i = 0; i < round->n && is_fallback; i++)
-		fall_back(round->ops[i]);
+	for (int i = 0; i < round->n && use_next; i++)
+		if (mts_op_form(round->ops[i])->if_refused == MTS_THEN_NEXT)
+			mts_op_use(round->ops[i], round->ops[i]->form + 1);
 	qsort(round->ops, round->n, sizeof(MtsOp *), compare_ops);
 	return is_contended;
 }
@@ -1463,14 +1440,15 @@ copy_write(const MtsBulk *bulk, const MtsOp *op)
 {
 	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
 	Postponed *copy = palloc(sizeof(Postponed));
+	const MtsForm *form = mts_op_form(op);
 
-	*copy = (Postponed){.op = *op,
-						.database = pstrdup(bulk->database),
+	*copy = (Postponed){.database = pstrdup(bulk->database),
 						.collection = pstrdup(bulk->collection),
 						.relid = bulk->relid};
-	copy->op.selector = copy_document(op->selector);
-	copy->op.document = copy_document(op->document);
-	copy->op.identity = NULL;
+	copy->op = mts_op(form->kind, copy_document(form->selector),
+					  copy_document(form->document));
+	copy->op.npoints = op->npoints;
+	copy->op.edits_points = op->edits_points;
 	MemoryContextSwitchTo(old);
 	return copy;
 }
@@ -1502,15 +1480,16 @@ postpone(MtsRound *round)
 	MtsOp *op = round->ops[0];
 	bson_t *command;
 
-	if (!bulk->joins_xact || round->n != 1 || op->ignores_duplicate ||
-		op->kind == MTS_OP_DELETE_MANY ||
+	if (!bulk->joins_xact || round->n != 1 ||
+		mts_op_form(op)->if_refused == MTS_THEN_DONE ||
+		mts_op_form(op)->kind == MTS_OP_DELETE_MANY ||
 		!mts_xact_may_postpone(bulk->connection))
 		return false;
 	begin_attempt(round);
 	select_server(round);
 	if (!round->attempt.server.has_transactions)
 		return false;
-	fall_back(op);
+	mts_op_use(op, op->nforms - 1);
 	command =
 		mts_write_command_make(&round->attempt, round->ops, 1,
 							   mts_document_utf8(bulk->collection), true);
@@ -1520,8 +1499,7 @@ postpone(MtsRound *round)
 	round->kind = PART_XACT;
 	round->n = 0;
 	bulk->affected = 1;
-	bulk->created =
-		mts_write_command_inserted(op) || op->kind == MTS_OP_UPSERT;
+	bulk->created = mts_op_makes(mts_op_form(op));
 	return true;
 }
 

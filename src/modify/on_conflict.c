@@ -234,7 +234,8 @@ is_duplicate(const MtsWriter *writer, const MtsOp *insert)
 		return false;
 	for (int i = 0; i < refusal->nindexes; i++)
 		if (refusal->indexes[i].is_unique)
-			append_same_key(insert->document, &refusal->indexes[i], terms);
+			append_same_key(mts_op_form(insert)->document,
+							&refusal->indexes[i], terms);
 	find.filter = mts_document_make("{$or: %a}", terms);
 	return !bson_empty(terms) &&
 		   mts_cursor_first(bulk->connection, bulk->database, collection,
@@ -272,8 +273,11 @@ store(MtsWriter *writer, MtsBucketReader *reader, MtsBucketWrite *write)
 		if (selector && !read_bucket(reader, selector, write))
 			return false;
 		duplicates = write->kind == MTS_BUCKET_UPDATE ? 1 : duplicates + 1;
-		(void) mts_bucket_write_ops(writer->targeting, write, &op);
-		op.ignores_duplicate = duplicates <= MTS_MAX_DUPLICATES;
+		(void) mts_bucket_write_ops(writer->targeting, write,
+									duplicates <= MTS_MAX_DUPLICATES
+										? MTS_TRY_UNLESS_STORED
+										: 0,
+									&op);
 		if (!selector && is_duplicate(writer, &op))
 			return false;
 		mts_route_execute(bulk, &op, 1);

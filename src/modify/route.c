@@ -22,7 +22,8 @@ typedef struct MtsRoute
 {
 	bson_t *index;        /* that new collections get */
 	List *known;          /* names of those that exist */
-	MemoryContext memory; /* of the list */
+	List *written;        /* names that bulk->collection has had */
+	MemoryContext memory; /* of the lists */
 } MtsRoute;
 
 /*
@@ -56,12 +57,48 @@ mts_route_init(MtsBulk *bulk, const MtsTable *table, Oid userid)
 							mts_document_utf8("_id_"));
 }
 
-/* An update that falls back becomes an upsert. */
-static bool
-may_insert(const MtsOp *op)
+/* ---- Names -------------------------------------------------------------- */
+
+/* Return the copy of a name that is in a list, or NULL. */
+static const char *
+find_name(const List *names, const char *name)
 {
-	return op->kind == MTS_OP_INSERT || op->kind == MTS_OP_UPSERT ||
-		   op->fall_back;
+	ListCell *lc;
+
+	foreach (lc, names)
+		if (strcmp(lfirst(lc), name) == 0)
+			return lfirst(lc);
+	return NULL;
+}
+
+/* mts_route_is_listed: tell whether some names contain a name. */
+bool
+mts_route_is_listed(const List *names, const char *name)
+{
+	return find_name(names, name) != NULL;
+}
+
+/* Add a copy of a name to names of a route, unless they have it; return it. */
+static const char *
+remember(const MtsRoute *route, List **names, const char *name)
+{
+	const char *found = find_name(*names, name);
+	MemoryContext old = MemoryContextSwitchTo(route->memory);
+
+	if (!found)
+	{
+		found = pstrdup(name);
+		*names = lappend(*names, (char *) found);
+	}
+	MemoryContextSwitchTo(old);
+	return found;
+}
+
+/* Write into a collection.  Its name may be freed with the operations. */
+static void
+set_collection(MtsBulk *bulk, const char *name)
+{
+	bulk->collection = remember(bulk->route, &bulk->route->written, name);
 }
 
 /* ---- New collections ------------------------------------- */
@@ -77,28 +114,6 @@ list_existing(const MtsBulk *bulk, List *names)
 		mts_template_push(list, "%s", mts_document_utf8(lfirst(lc)));
 	return mts_cursor_list_names(bulk->connection, bulk->database,
 								 mts_document_make("{name: {$in: %a}}", list));
-}
-
-/* mts_route_is_listed: tell whether some names contain a name. */
-bool
-mts_route_is_listed(const List *names, const char *name)
-{
-	ListCell *lc;
-
-	foreach (lc, names)
-		if (strcmp(lfirst(lc), name) == 0)
-			return true;
-	return false;
-}
-
-/* Remember that a collection exists. */
-static void
-remember(MtsRoute *route, const char *name)
-{
-	MemoryContext old = MemoryContextSwitchTo(route->memory);
-
-	route->known = lappend(route->known, pstrdup(name));
-	MemoryContextSwitchTo(old);
 }
 
 /*
@@ -117,7 +132,7 @@ create_if_absent(MtsBulk *bulk)
 		mts_cursor_spool(bulk->connection);
 		(void) mts_xact_restart(bulk->connection);
 	}
-	remember(bulk->route, bulk->collection);
+	(void) remember(bulk->route, &bulk->route->known, bulk->collection);
 }
 
 /*
@@ -164,14 +179,14 @@ find_existing(const MtsBulk *bulk, const MtsOp *ops, int nops)
 	ListCell *lc;
 
 	for (int i = 0; i < nops; i++)
-		if (may_insert(&ops[i]) &&
+		if (mts_op_makes(mts_op_last_form(&ops[i])) &&
 			!mts_route_is_listed(bulk->route->known, ops[i].collection) &&
 			!mts_route_is_listed(unknown, ops[i].collection))
 			unknown = lappend(unknown, (char *) ops[i].collection);
 	if (!unknown)
 		return;
 	foreach (lc, list_existing(bulk, unknown))
-		remember(bulk->route, lfirst(lc));
+		(void) remember(bulk->route, &bulk->route->known, lfirst(lc));
 }
 
 /*
@@ -185,10 +200,10 @@ create_all(MtsBulk *bulk, const MtsOp *ops, int nops)
 	{
 		LOCKTAG tag;
 
-		if (!may_insert(&ops[i]) ||
+		if (!mts_op_makes(mts_op_last_form(&ops[i])) ||
 			mts_route_is_listed(bulk->route->known, ops[i].collection))
 			continue;
-		bulk->collection = ops[i].collection;
+		set_collection(bulk, ops[i].collection);
 		tag = mts_bulk_lock(bulk);
 		create_if_absent(bulk);
 		LockRelease(&tag, ExclusiveLock, false);
@@ -197,7 +212,8 @@ create_all(MtsBulk *bulk, const MtsOp *ops, int nops)
 
 /*
  * mts_route_execute
- *		Send each operation to its collection; see mts_bulk_execute.
+ *		Send each operation to its collection; see mts_bulk_execute.  The
+ *		operations of a rolling set are then sorted by collection.
  *
  * Where operations of a rolling set have found no document, bulk->collection
  * is set to the first collection that lacks one.  Each operation affects at
@@ -207,8 +223,7 @@ create_all(MtsBulk *bulk, const MtsOp *ops, int nops)
 void
 mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 {
-	MtsOp *group = palloc(nops * sizeof(MtsOp));
-	MtsOp **originals = palloc(nops * sizeof(MtsOp *));
+	MtsOp *sorted, *group;
 	const char *lacking = NULL;
 	int64 affected = 0, created = 0, unsent = 0;
 	ListCell *lc;
@@ -219,14 +234,14 @@ mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 		mts_bulk_execute(bulk, ops, nops);
 		return;
 	}
-	/* the last one may be freed */
 	if (nops > 0)
-		bulk->collection = ops[0].collection;
+		set_collection(bulk, ops[0].collection);
 	for (int i = 0; i < nops; i++)
 		unsent += ops[i].npoints;
 	find_existing(bulk, ops, nops);
 	if (bulk->joins_xact && mts_bulk_is_transaction(bulk))
 		create_all(bulk, ops, nops);
+	group = sorted = palloc(nops * sizeof(MtsOp));
 	foreach (lc, list_collections(ops, nops))
 	{
 		bool has_inserts = false;
@@ -236,25 +251,24 @@ mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 		{
 			if (strcmp(ops[i].collection, lfirst(lc)) != 0)
 				continue;
-			originals[n] = &ops[i];
 			group[n++] = ops[i];
 			unsent -= ops[i].npoints;
-			has_inserts |= may_insert(&ops[i]);
+			has_inserts |= mts_op_makes(mts_op_last_form(&ops[i]));
 		}
 		bulk->points_unsent = unsent;
-		bulk->collection = lfirst(lc);
+		set_collection(bulk, lfirst(lc));
 		if (has_inserts &&
 			!mts_route_is_listed(bulk->route->known, lfirst(lc)))
 			create_and_execute(bulk, group, n);
 		else
 			mts_bulk_execute(bulk, group, n);
-		for (int i = 0; i < n; i++)
-			originals[i]->fall_back = group[i].fall_back;
+		group += n;
 		if (bulk->affected < n && !lacking)
 			lacking = bulk->collection;
 		affected += bulk->affected;
 		created += bulk->created;
 	}
+	memcpy(ops, sorted, nops * sizeof(MtsOp));
 	bulk->affected = affected;
 	bulk->created = created;
 	if (lacking)
@@ -287,9 +301,10 @@ bool
 mts_route_delete(MtsBulk *bulk, const bson_t *filter, const char *collection,
 				 const MtsSeen *seen)
 {
-	MtsOp op = {MTS_OP_DELETE_MANY, filter, .seen = seen,
-				.collection = collection};
+	MtsOp op = mts_op(MTS_OP_DELETE_MANY, filter, NULL);
 
+	op.seen = seen;
+	op.collection = collection;
 	mts_route_execute(bulk, &op, 1);
 	return !bulk->is_outdated;
 }

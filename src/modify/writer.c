@@ -105,7 +105,7 @@ typedef struct MtsBatchEntry
 	MtsBucketWrite *write;      /* NULL without points in the batch */
 	struct MtsBatchEntry *next; /* of the row after the last row of this
 								 * bucket, or NULL */
-	bool is_known;              /* the statement has written the bucket */
+	bool was_written;           /* the statement has written the bucket */
 	MtsOpenBucket *open;        /* see open_bucket.c; NULL where there is no
 								 * limit */
 
@@ -538,7 +538,7 @@ find_write(MtsWriter *writer, TupleTableSlot *slot, MtsTime start)
 		entry->write = begin_write(writer, slot, start,
 								   palloc0(writer->table->layout.ncolumns *
 										   sizeof(bson_value_t)));
-		entry->write->is_known = entry->is_known;
+		entry->write->was_written = entry->was_written;
 		entry->write->open = entry->open;
 		begin_attributes(writer, entry, slot);
 	}
@@ -677,7 +677,7 @@ begin_next_batch(MtsWriter *writer)
 			remove_entry(writer, entry);
 		else
 		{
-			entry->is_known |= write->n > 0;
+			entry->was_written |= write->n > 0;
 			if (write->nkept == 0)
 				continue;
 			entry->write = copy_write(writer, write);
@@ -816,7 +816,7 @@ count_tries(const MtsOp *ops, int nops)
 	int n = 0;
 
 	for (int i = 0; i < nops; i++)
-		n += ops[i].fall_back != NULL;
+		n += ops[i].form < ops[i].nforms - 1;
 	return n;
 }
 
@@ -881,22 +881,23 @@ send_writes(MtsWriter *writer, List *writes, int first, int end,
 	MemoryContext old = MemoryContextSwitchTo(slice);
 	MtsOp *ops =
 		palloc(count_ops(writer, writes, first, end) * sizeof(MtsOp) + 1);
-	bool refusable = trial && may_be_refused(writer);
-	bool names_found = !is_logged(writer);
+	int tried = is_logged(writer) ? 0 : MTS_TRY_FOUND;
 	int nops = 0;
+
+	if (trial == &writer->new_buckets)
+		tried |= MTS_TRY_NEW;
+	else if (trial)
+		tried |=
+			MTS_TRY_ONCE | (may_be_refused(writer) ? 0 : MTS_TRY_UNREFUSED);
 
 	for (int i = first; i < end; i++)
 	{
 		MtsBucketWrite *write = list_nth(writes, i);
 
 		CHECK_FOR_INTERRUPTS();
-		write->is_assumed_new =
-			trial == &writer->new_buckets && !write->is_known;
-		write->is_assumed_once = trial == &writer->once;
-		write->may_be_refused = refusable;
-		write->names_found = names_found;
 		mts_bucket_write_sort(&writer->table->layout, write);
-		nops += mts_bucket_write_ops(writer->targeting, write, ops + nops);
+		nops +=
+			mts_bucket_write_ops(writer->targeting, write, tried, ops + nops);
 	}
 	finish_sent(writer);
 	writer->next_slice = writer->slice;
