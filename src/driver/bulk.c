@@ -1225,35 +1225,27 @@ finish_part(MtsRound *round)
 
 /* ---- Rounds ------------------------------------------------------------- */
 
-/* Tell whether the next form of a write follows a refusal. */
-static bool
-is_refused_try(const MtsRound *round, const MtsOp *op)
-{
-	return mts_op_form(op)->if_refused == MTS_THEN_NEXT &&
-		   (op->code == MTS_CODE_DUPLICATE_KEY ||
-			mts_server_error_decide_code((uint32) op->code, phase_of(round)) ==
-				MTS_GIVE_UP);
-}
-
 /*
- * Tell whether to send a write again that was refused, because two sessions
- * make the same bucket at once, or lock it in turn, or because its transaction
- * was not possible.
+ * Decide what follows the refusal of a write.  Two sessions can make the same
+ * bucket at once, or lock it in turn, or its transaction was not possible.
  */
-static bool
-should_send_again(const MtsRound *round, MtsOp *op)
+static MtsThen
+after_refusal(const MtsRound *round, MtsOp *op)
 {
+	MtsThen then = mts_op_form(op)->if_refused;
 	MtsDecision decision =
 		mts_server_error_decide_code((uint32) op->code, phase_of(round));
+	bool is_duplicate = op->code == MTS_CODE_DUPLICATE_KEY;
 
-	if (is_refused_try(round, op))
-		return true;
+	if (then == MTS_THEN_NEXT && (is_duplicate || decision == MTS_GIVE_UP))
+		return MTS_THEN_NEXT;
 	/* the bucket exists by now, so the upsert updates it */
-	if (op->code == MTS_CODE_DUPLICATE_KEY)
-		return mts_op_form(op)->if_refused == MTS_THEN_AGAIN &&
-			   ++op->duplicates < MTS_MAX_DUPLICATES;
-	return !mts_server_error_is_final(decision) &&
-		   !(decision == MTS_AGAIN_IN_PARTS && round->kind == PART_XACT);
+	if (is_duplicate)
+		return ++op->duplicates < MTS_MAX_DUPLICATES ? then : MTS_THEN_REPORT;
+	if (mts_server_error_is_final(decision) ||
+		(decision == MTS_AGAIN_IN_PARTS && round->kind == PART_XACT))
+		return MTS_THEN_REPORT;
+	return MTS_THEN_AGAIN;
 }
 
 /* Tell whether a transaction is so large that the server may say no to it. */
@@ -1323,11 +1315,11 @@ select_retries(MtsRound *round, int tries)
 	for (int i = 0; i < n; i++)
 	{
 		MtsOp *op = round->ops[i];
+		MtsThen then = op->refusal ? after_refusal(round, op) : MTS_THEN_AGAIN;
 
 		if (!op->refusal && !op->is_aborted)
 			continue;
-		if (op->refusal &&
-			(!should_send_again(round, op) || tries >= MAX_TRIES))
+		if (then == MTS_THEN_REPORT || (op->refusal && tries >= MAX_TRIES))
 		{
 			round->refused = lappend(round->refused, op);
 			continue;
@@ -1335,7 +1327,7 @@ select_retries(MtsRound *round, int tries)
 		round->ops[round->n++] = op;
 		if (!op->refusal)
 			continue;
-		if (is_refused_try(round, op))
+		if (then == MTS_THEN_NEXT)
 		{
 			use_next = true;
 			if (round->kind == PART_PLAIN)

@@ -22,8 +22,8 @@ typedef struct MtsRoute
 {
 	bson_t *index;        /* that new collections get */
 	List *known;          /* names of those that exist */
-	List *written;        /* names that bulk->collection has had */
-	MemoryContext memory; /* of the lists */
+	char *written;        /* bulk->collection between calls, or NULL */
+	MemoryContext memory; /* of both */
 } MtsRoute;
 
 /*
@@ -57,51 +57,29 @@ mts_route_init(MtsBulk *bulk, const MtsTable *table, Oid userid)
 							mts_document_utf8("_id_"));
 }
 
-/* ---- Names -------------------------------------------------------------- */
+/* ---- New collections ---------------------------------------------------- */
 
-/* Return the copy of a name that is in a list, or NULL. */
-static const char *
-find_name(const List *names, const char *name)
+/* Tell whether some names contain a name. */
+static bool
+is_listed(const List *names, const char *name)
 {
 	ListCell *lc;
 
 	foreach (lc, names)
 		if (strcmp(lfirst(lc), name) == 0)
-			return lfirst(lc);
-	return NULL;
+			return true;
+	return false;
 }
 
-/* mts_route_is_listed: tell whether some names contain a name. */
-bool
-mts_route_is_listed(const List *names, const char *name)
+/* Remember that a collection exists. */
+static void
+remember(MtsRoute *route, const char *name)
 {
-	return find_name(names, name) != NULL;
-}
-
-/* Add a copy of a name to names of a route, unless they have it; return it. */
-static const char *
-remember(const MtsRoute *route, List **names, const char *name)
-{
-	const char *found = find_name(*names, name);
 	MemoryContext old = MemoryContextSwitchTo(route->memory);
 
-	if (!found)
-	{
-		found = pstrdup(name);
-		*names = lappend(*names, (char *) found);
-	}
+	route->known = lappend(route->known, pstrdup(name));
 	MemoryContextSwitchTo(old);
-	return found;
 }
-
-/* Write into a collection.  Its name may be freed with the operations. */
-static void
-set_collection(MtsBulk *bulk, const char *name)
-{
-	bulk->collection = remember(bulk->route, &bulk->route->written, name);
-}
-
-/* ---- New collections ------------------------------------- */
 
 /* Return which of some collections exist. */
 static List *
@@ -132,7 +110,7 @@ create_if_absent(MtsBulk *bulk)
 		mts_cursor_spool(bulk->connection);
 		(void) mts_xact_restart(bulk->connection);
 	}
-	(void) remember(bulk->route, &bulk->route->known, bulk->collection);
+	remember(bulk->route, bulk->collection);
 }
 
 /*
@@ -165,7 +143,7 @@ list_collections(const MtsOp *ops, int nops)
 	List *names = NIL;
 
 	for (int i = 0; i < nops; i++)
-		if (!mts_route_is_listed(names, ops[i].collection))
+		if (!is_listed(names, ops[i].collection))
 			names = lappend(names, (char *) ops[i].collection);
 	list_sort(names, compare_names);
 	return names;
@@ -180,13 +158,13 @@ find_existing(const MtsBulk *bulk, const MtsOp *ops, int nops)
 
 	for (int i = 0; i < nops; i++)
 		if (mts_op_makes(mts_op_last_form(&ops[i])) &&
-			!mts_route_is_listed(bulk->route->known, ops[i].collection) &&
-			!mts_route_is_listed(unknown, ops[i].collection))
+			!is_listed(bulk->route->known, ops[i].collection) &&
+			!is_listed(unknown, ops[i].collection))
 			unknown = lappend(unknown, (char *) ops[i].collection);
 	if (!unknown)
 		return;
 	foreach (lc, list_existing(bulk, unknown))
-		(void) remember(bulk->route, &bulk->route->known, lfirst(lc));
+		remember(bulk->route, lfirst(lc));
 }
 
 /*
@@ -201,13 +179,25 @@ create_all(MtsBulk *bulk, const MtsOp *ops, int nops)
 		LOCKTAG tag;
 
 		if (!mts_op_makes(mts_op_last_form(&ops[i])) ||
-			mts_route_is_listed(bulk->route->known, ops[i].collection))
+			is_listed(bulk->route->known, ops[i].collection))
 			continue;
-		set_collection(bulk, ops[i].collection);
+		bulk->collection = ops[i].collection;
 		tag = mts_bulk_lock(bulk);
 		create_if_absent(bulk);
 		LockRelease(&tag, ExclusiveLock, false);
 	}
+}
+
+/* Set the collection by a name that is freed with the operations. */
+static void
+keep_collection(MtsBulk *bulk, const char *name)
+{
+	MtsRoute *route = bulk->route;
+	char *copy = MemoryContextStrdup(route->memory, name);
+
+	if (route->written)
+		pfree(route->written);
+	bulk->collection = route->written = copy;
 }
 
 /*
@@ -235,7 +225,7 @@ mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 		return;
 	}
 	if (nops > 0)
-		set_collection(bulk, ops[0].collection);
+		bulk->collection = ops[0].collection;
 	for (int i = 0; i < nops; i++)
 		unsent += ops[i].npoints;
 	find_existing(bulk, ops, nops);
@@ -256,9 +246,8 @@ mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 			has_inserts |= mts_op_makes(mts_op_last_form(&ops[i]));
 		}
 		bulk->points_unsent = unsent;
-		set_collection(bulk, lfirst(lc));
-		if (has_inserts &&
-			!mts_route_is_listed(bulk->route->known, lfirst(lc)))
+		bulk->collection = lfirst(lc);
+		if (has_inserts && !is_listed(bulk->route->known, lfirst(lc)))
 			create_and_execute(bulk, group, n);
 		else
 			mts_bulk_execute(bulk, group, n);
@@ -271,8 +260,7 @@ mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 	memcpy(ops, sorted, nops * sizeof(MtsOp));
 	bulk->affected = affected;
 	bulk->created = created;
-	if (lacking)
-		bulk->collection = lacking;
+	keep_collection(bulk, lacking ? lacking : bulk->collection);
 }
 
 /*
