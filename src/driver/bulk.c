@@ -1416,16 +1416,6 @@ typedef struct Postponed
 	Oid relid;
 } Postponed;
 
-static bson_t *
-copy_document(const bson_t *document)
-{
-	bson_t *copy = document ? bson_copy(document) : NULL;
-
-	if (copy)
-		mts_document_adopt(copy);
-	return copy;
-}
-
 /* Copy a write of one document. */
 static Postponed *
 copy_write(const MtsBulk *bulk, const MtsOp *op)
@@ -1437,8 +1427,8 @@ copy_write(const MtsBulk *bulk, const MtsOp *op)
 	*copy = (Postponed){.database = pstrdup(bulk->database),
 						.collection = pstrdup(bulk->collection),
 						.relid = bulk->relid};
-	copy->op = mts_op(form->kind, copy_document(form->selector),
-					  copy_document(form->document));
+	copy->op = mts_op(form->kind, mts_document_copy(form->selector),
+					  mts_document_copy(form->document));
 	copy->op.npoints = op->npoints;
 	copy->op.edits_points = op->edits_points;
 	MemoryContextSwitchTo(old);

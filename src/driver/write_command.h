@@ -6,7 +6,7 @@
 #define MTS_WRITE_COMMAND_H
 
 #include "driver/attempt.h"
-#include "driver/bulk.h"
+#include "driver/op.h"
 
 /* MongoDB's limit of a document, in bytes; a command may have 16 KB more */
 #define MTS_MAX_DOCUMENT (16 * 1024 * 1024)

@@ -415,11 +415,10 @@ static void
 add_conditional(const MtsBucketChange *bucket, const bson_t *selector,
 				bool may_be_refused, MtsOp *op)
 {
-	bson_t *conditions = bson_copy(selector);
+	bson_t *conditions = mts_document_copy(selector);
 	bson_t *update = mts_document_new();
 	MtsForm *form;
 
-	mts_document_adopt(conditions);
 	mts_write_once_require(bucket, may_be_refused, conditions);
 	mts_update_plain(bucket, update);
 	form = mts_op_add(op, may_be_refused ? MTS_OP_UPSERT : MTS_OP_UPDATE,
@@ -501,8 +500,7 @@ select_bucket(const MtsIdentity *identity, const MtsBucketWrite *write,
 	op->identity = selector;
 	if (bucket->layout->max_points == 0 && !write->required)
 		return selector;
-	selector = bson_copy(selector);
-	mts_document_adopt(selector);
+	selector = mts_document_copy(selector);
 	if (bucket->layout->max_points > 0)
 		mts_bucket_write_require_room(bucket->layout, bucket->n, selector);
 	if (write->required)
