@@ -191,11 +191,11 @@ static void
 record_error(Oid relid, const char *message)
 {
 	bson_value_t now = {.value_type = BSON_TYPE_DATE_TIME};
-	MtsOp op = {.kind = MTS_OP_UPSERT};
 	Relation relation = try_table_open(relid, AccessShareLock);
 	const MtsRollup *rollup;
 	const char *problem;
 	MtsBulk bulk;
+	MtsOp op;
 
 	if (!relation)
 		return;
@@ -205,13 +205,13 @@ record_error(Oid relid, const char *message)
 		return;
 	now.value.v_datetime = (GetCurrentTimestamp() - MTS_UNIX_EPOCH) / 1000;
 	bulk = mts_rollup_mark_bulk(rollup, GetUserId());
-	op.selector =
-		mts_document_make("{_id: %s}",
-						  mts_document_utf8(rollup->table->collection));
-	op.document =
-		mts_document_make("{$set: {failed.at: %v, failed.error: %s}, "
-						  "$min: {failed.since: %v}}",
-						  &now, mts_document_utf8(message), &now);
+	op =
+		mts_op(MTS_OP_UPSERT,
+			   mts_document_make("{_id: %s}",
+								 mts_document_utf8(rollup->table->collection)),
+			   mts_document_make("{$set: {failed.at: %v, failed.error: %s}, "
+								 "$min: {failed.since: %v}}",
+								 &now, mts_document_utf8(message), &now));
 	mts_bulk_execute(&bulk, &op, 1);
 }
 

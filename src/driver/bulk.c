@@ -18,10 +18,8 @@
  * is sent again when another session was in its way: server_error.c decides
  * that by its code, or an upsert found a duplicate key.  A write that is
  * refused for good raises an error, which counts the points that were not
- * stored.  An upsert can have a faster form, which is tried first.  A new
- * bucket is inserted, or the update has conditions on what is stored.  A
- * unique index refuses it where that is not so, and the form that is always
- * right follows.
+ * stored.  A write has forms, and the fast ones assume what is stored.
+ * Where a form is refused, or finds nothing, the next one follows; see op.h.
  *
  * The commands are our own, because libmongoc's bulk operations fail when the
  * primary is lost and no other is elected at once.  A replica set recognises a
@@ -146,7 +144,7 @@ static MtsRound *under_way = NULL;
 static const bson_t *
 sort_key(const MtsOp *op)
 {
-	return op->identity ? op->identity : op->selector;
+	return op->identity ? op->identity : mts_op_form(op)->selector;
 }
 
 /* Order writes by command, bucket or key, and the caller's order. */
@@ -156,29 +154,21 @@ compare_ops(const void *a, const void *b)
 	const MtsOp *left = *(MtsOp *const *) a;
 	const MtsOp *right = *(MtsOp *const *) b;
 
-	if (left->kind != right->kind)
-		return left->kind < right->kind ? -1 : 1;
-	/* inserts of new buckets are a command of their own */
-	if (!left->new_bucket != !right->new_bucket)
-		return left->new_bucket ? -1 : 1;
-	if (left->selector)
-	{
-		int order = bson_compare(sort_key(left), sort_key(right));
+	int order = (int) mts_op_form(left)->kind - (int) mts_op_form(right)->kind;
 
-		if (order != 0)
-			return order;
-	}
-	return (left > right) - (left < right);
+	if (order == 0 && sort_key(left))
+		order = bson_compare(sort_key(left), sort_key(right));
+	return order != 0 ? order : (left > right) - (left < right);
 }
 
 static void
 check_size(const MtsOp *op)
 {
 	MtsServerError too_large = mts_server_error(MTS_CODE_TOO_LARGE);
-	const bson_t *document = op->new_bucket ? op->new_bucket : op->document;
+	const MtsForm *form = mts_op_form(op);
 
-	if ((document && document->len > MTS_MAX_DOCUMENT) ||
-		(op->selector && op->selector->len > MTS_MAX_DOCUMENT))
+	if ((form->document && form->document->len > MTS_MAX_DOCUMENT) ||
+		(form->selector && form->selector->len > MTS_MAX_DOCUMENT))
 		ereport(ERROR, (errcode(too_large.sqlstate),
 						errmsg("a bucket is larger than a MongoDB document "
 							   "can be"),
@@ -312,8 +302,8 @@ record_refusals(MtsRound *round, MtsOp *const *ops, int n, const bson_t *reply,
 						   refusal.message);
 			all_are_named = false;
 		}
-		else if (ops[refusal.index]->ignores_duplicate &&
-				 code == MTS_CODE_DUPLICATE_KEY)
+		else if (code == MTS_CODE_DUPLICATE_KEY &&
+				 mts_op_form(ops[refusal.index])->if_refused == MTS_THEN_DONE)
 			round->part.has_duplicate = true;
 		else
 		{
@@ -403,6 +393,13 @@ queue_commands(MtsRound *round)
 	}
 }
 
+/* Return the kind of a command's writes. */
+static MtsOpKind
+kind_of(const Command *command)
+{
+	return mts_op_form(command->ops[0])->kind;
+}
+
 /* Choose the number by which the server recognizes a plain write. */
 static void
 choose_number(const MtsRound *round, Command *command)
@@ -410,7 +407,7 @@ choose_number(const MtsRound *round, Command *command)
 	MtsConnection *connection = round->bulk->connection;
 
 	if (command->number > 0 || !round->part.attempt.server.retries_writes ||
-		command->ops[0]->kind == MTS_OP_DELETE_MANY)
+		kind_of(command) == MTS_OP_DELETE_MANY)
 		return;
 	command->lsid =
 		&round->sessions->lsids[(command - round->part.commands) % MAX_PLAIN];
@@ -442,9 +439,9 @@ record(const MtsRound *round, const Command *command, const bson_t *document)
 												  bulk->collection)),
 							 op->seen);
 	mts_xact_record(bulk->connection, bulk->database, document,
-					op->kind != MTS_OP_DELETE_MANY ? command->n
-					: op->seen                     ? op->seen->ndocuments
-												   : -1);
+					kind_of(command) != MTS_OP_DELETE_MANY ? command->n
+					: op->seen ? op->seen->ndocuments
+							   : -1);
 }
 
 /* Send a command to the server that was selected, and do not wait. */
@@ -547,7 +544,7 @@ count_documents(MtsRound *round, const Command *command, const bson_t *reply)
 	int64 ndocuments = mts_document_number(reply, "n");
 
 	round->part.affected += ndocuments;
-	round->part.created += mts_write_command_inserted(command->ops[0])
+	round->part.created += kind_of(command) == MTS_OP_INSERT
 							   ? ndocuments
 							   : array_length(reply, "upserted");
 }
@@ -628,7 +625,7 @@ finish_command(MtsRound *round, Command *command, bson_error_t *error)
 	bool ok = read_reply(round, command, &reply, error);
 
 	attempt->is_repeatable =
-		command->number > 0 || command->ops[0]->kind == MTS_OP_DELETE_MANY;
+		command->number > 0 || kind_of(command) == MTS_OP_DELETE_MANY;
 	if (!ok && mts_attempt_should_repeat(attempt, error))
 		return true;
 	if (!is_done(command, ok, error))
@@ -699,16 +696,6 @@ typedef enum Next
 	NEXT_GIVE_UP
 } Next;
 
-/* Tell whether the server has refused the faster form of a write for good. */
-static bool
-is_refused_try(const MtsRound *round, const MtsOp *op)
-{
-	return op->fall_back &&
-		   (op->code == MTS_CODE_DUPLICATE_KEY ||
-			mts_server_error_decide_code((uint32) op->code, phase_of(round)) ==
-				MTS_GIVE_UP);
-}
-
 /* Tell whether a transaction is so large that the server may say no to it. */
 static bool
 is_large(const MtsRound *round)
@@ -742,17 +729,18 @@ should_split(MtsRound *round, const MtsOp *op, MtsDecision decision)
 static Next
 decide_write(MtsRound *round, MtsOp *op, int tries)
 {
+	MtsThen then = mts_op_form(op)->if_refused;
 	MtsDecision decision =
 		mts_server_error_decide_code((uint32) op->code, phase_of(round));
+	bool is_duplicate = op->code == MTS_CODE_DUPLICATE_KEY;
 
 	if (tries >= MAX_TRIES)
 		return NEXT_GIVE_UP;
-	if (is_refused_try(round, op))
+	if (then == MTS_THEN_NEXT && (is_duplicate || decision == MTS_GIVE_UP))
 		return NEXT_FORM;
 	/* the bucket exists by now, so the upsert updates it */
-	if (op->code == MTS_CODE_DUPLICATE_KEY)
-		return op->kind == MTS_OP_UPSERT &&
-					   ++op->duplicates < MTS_MAX_DUPLICATES
+	if (is_duplicate)
+		return then == MTS_THEN_AGAIN && ++op->duplicates < MTS_MAX_DUPLICATES
 				   ? NEXT_AGAIN
 				   : NEXT_GIVE_UP;
 	if (mts_server_error_is_final(decision) ||
@@ -904,44 +892,27 @@ record_abort(MtsOp *const *ops, int n, int nall, const bson_error_t *error)
 		ops[i]->is_aborted = true;
 }
 
-/* Make the form of a write that is always right. */
-static void
-fall_back(MtsOp *op)
-{
-	void (*make)(MtsOp *) = op->fall_back;
-
-	op->new_bucket = NULL;
-	op->fall_back = NULL;
-	if (make)
-		make(op);
-}
-
-/* Tell whether a write is an update that may find nothing. */
+/*
+ * Use the next form of all writes whose form may find nothing.  Returns false
+ * if there are none.
+ */
 static bool
-is_tried_update(const MtsOp *op)
-{
-	return op->kind == MTS_OP_UPDATE && op->fall_back;
-}
-
-/* Tell whether some writes are updates that may find nothing. */
-static bool
-has_tried_updates(const MtsRound *round)
-{
-	for (int i = 0; i < round->n; i++)
-		if (is_tried_update(round->ops[i]))
-			return true;
-	return false;
-}
-
-/* Have the writes that are tried as updates fall back. */
-static void
 give_up_updates(MtsRound *round)
 {
+	bool has_some = false;
+
 	for (int i = 0; i < round->n; i++)
-		if (is_tried_update(round->ops[i]))
-			fall_back(round->ops[i]);
-	qsort(round->ops, round->n, sizeof(MtsOp *), compare_ops);
-	queue_commands(round);
+		if (mts_op_form(round->ops[i])->if_none == MTS_THEN_NEXT)
+		{
+			mts_op_use(round->ops[i], round->ops[i]->form + 1);
+			has_some = true;
+		}
+	if (has_some)
+	{
+		qsort(round->ops, round->n, sizeof(MtsOp *), compare_ops);
+		queue_commands(round);
+	}
+	return has_some;
 }
 
 /*
@@ -974,20 +945,18 @@ check_seen(const MtsRound *round)
 /*
  * Do the commands of a part of PostgreSQL's transaction.
  *
- * If tried updates have not all found a document, writes follow that are
- * always right.  A reply does not tell which updates have found one, so all
- * writes are sent again.  The transaction need not be aborted, since what is
- * stored already is stored again.
+ * If some updates may have found nothing, their next forms follow.  A reply
+ * does not tell which updates these are, so all writes are sent again.  The
+ * transaction need not be aborted, since what is stored is stored again.
  */
 static bool
 finish_tried_commands(MtsRound *round, bson_error_t *error)
 {
 	if (!finish_commands(round, error))
 		return false;
-	if (round->part.affected >= round->n || !has_tried_updates(round))
+	if (round->part.affected >= round->n || !give_up_updates(round))
 		return true;
 	mts_xact_drop(round->bulk->connection);
-	give_up_updates(round);
 	rewind_commands(round);
 	return finish_commands(round, error);
 }
@@ -1022,7 +991,7 @@ keep_writes(MtsRound *round, bson_error_t *error)
 {
 	bool is_call = round->part.scope == MTS_EACH_CALL;
 	bool all_found = round->part.affected >= round->part.n ||
-					 round->ops[0]->kind == MTS_OP_DELETE_MANY;
+					 mts_op_form(round->ops[0])->kind == MTS_OP_DELETE_MANY;
 
 	check_seen(round);
 	if (is_call && all_found && !commit_call(round, error))
@@ -1093,7 +1062,7 @@ finish_unit(MtsRound *round)
 		if (!refused)
 			raise_abort(round, &error);
 		/* another session has made the bucket that the update did not find */
-		if (refused->kind == MTS_OP_UPSERT &&
+		if (mts_op_form(refused)->if_refused != MTS_THEN_REPORT &&
 			refused->code == MTS_CODE_DUPLICATE_KEY)
 			refused->code = MTS_CODE_WRITE_CONFLICT;
 		round->refused = list_make1(refused);
@@ -1103,8 +1072,7 @@ finish_unit(MtsRound *round)
 	}
 	record_abort(ops, n, round->n - round->part.first, &error);
 	/* the next part may not be one of PostgreSQL's transaction */
-	if (has_tried_updates(round))
-		give_up_updates(round);
+	(void) give_up_updates(round);
 	return false;
 }
 
@@ -1235,14 +1203,14 @@ begin_part(MtsRound *round, int tries)
  * Reduce a round to the writes that are sent again, and record those that are
  * refused for good.  Returns true when other sessions are in the way.
  *
- * All writes of a transaction fall back if one of them does, because the next
- * one that is refused would abort it again.
+ * All writes of a transaction use their next form if one of them does, because
+ * the next one that is refused would abort it again.
  */
 static bool
 select_retries(MtsRound *round, int tries)
 {
 	MtsBulk *bulk = round->bulk;
-	bool is_contended = false, is_fallback = false;
+	bool is_contended = false, use_next = false;
 	int n = round->n;
 
 	round->n = 0;
@@ -1263,8 +1231,9 @@ select_retries(MtsRound *round, int tries)
 		round->ops[round->n++] = op;
 		if (next == NEXT_FORM)
 		{
-			fall_back(op);
-			is_fallback = true;
+			use_next = true;
+			if (round->part.scope == MTS_EACH_WRITE)
+				mts_op_use(op, op->form + 1);
 		}
 		else if (next == NEXT_PLAIN)
 			bulk->scope = MTS_EACH_WRITE;
@@ -1279,8 +1248,9 @@ select_retries(MtsRound *round, int tries)
 		round->nlost += count_points(round->ops, round->n);
 		round->n = 0;
 	}
-	for (int i = 0; i < round->n && is_fallback; i++)
-		fall_back(round->ops[i]);
+	for (int i = 0; i < round->n && use_next; i++)
+		if (mts_op_form(round->ops[i])->if_refused == MTS_THEN_NEXT)
+			mts_op_use(round->ops[i], round->ops[i]->form + 1);
 	qsort(round->ops, round->n, sizeof(MtsOp *), compare_ops);
 	return is_contended;
 }
@@ -1357,31 +1327,21 @@ typedef struct Postponed
 	const MtsStoredTable *table;
 } Postponed;
 
-static bson_t *
-copy_document(const bson_t *document)
-{
-	bson_t *copy = document ? bson_copy(document) : NULL;
-
-	if (copy)
-		mts_document_adopt(copy);
-	return copy;
-}
-
 /* Copy a write of one document. */
 static Postponed *
 copy_write(const MtsBulk *bulk, const MtsOp *op)
 {
 	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
 	Postponed *copy = palloc(sizeof(Postponed));
+	const MtsForm *form = mts_op_form(op);
 
-	*copy = (Postponed){.op = *op,
-						.database = pstrdup(bulk->database),
+	*copy = (Postponed){.database = pstrdup(bulk->database),
 						.collection = pstrdup(bulk->collection),
 						.relid = bulk->relid,
 						.table = bulk->table};
-	copy->op.selector = copy_document(op->selector);
-	copy->op.document = copy_document(op->document);
-	copy->op.identity = NULL;
+	copy->op = mts_op(form->kind, mts_document_copy(form->selector),
+					  mts_document_copy(form->document));
+	copy->op.npoints = op->npoints;
 	MemoryContextSwitchTo(old);
 	return copy;
 }
@@ -1415,14 +1375,15 @@ postpone(MtsRound *round)
 	bson_t *command;
 
 	if (bulk->scope < MTS_STATEMENT || round->n != 1 ||
-		op->ignores_duplicate || op->kind == MTS_OP_DELETE_MANY ||
+		mts_op_form(op)->if_refused == MTS_THEN_DONE ||
+		mts_op_form(op)->kind == MTS_OP_DELETE_MANY ||
 		!mts_xact_may_postpone(bulk->connection))
 		return false;
 	begin_attempt(round);
 	select_server(round);
 	if (!round->part.attempt.server.has_transactions)
 		return false;
-	fall_back(op);
+	mts_op_use(op, op->nforms - 1);
 	command =
 		mts_write_command_make(&round->part.attempt, round->ops, 1,
 							   mts_document_utf8(bulk->collection), true);
@@ -1432,8 +1393,7 @@ postpone(MtsRound *round)
 	round->part.scope = bulk->scope;
 	round->n = 0;
 	bulk->affected = 1;
-	bulk->created =
-		mts_write_command_inserted(op) || op->kind == MTS_OP_UPSERT;
+	bulk->created = mts_op_makes(mts_op_form(op));
 	return true;
 }
 

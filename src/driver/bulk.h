@@ -9,6 +9,7 @@
 #include "storage/lock.h"
 
 #include "driver/connection.h"
+#include "driver/op.h"
 #include "driver/xact.h"
 
 /*
@@ -16,43 +17,6 @@
  * session that makes the same bucket: another unique index refuses it.
  */
 #define MTS_MAX_DUPLICATES 5
-
-typedef enum MtsOpKind
-{
-	MTS_OP_INSERT,
-	MTS_OP_UPDATE,
-	MTS_OP_UPSERT,
-	MTS_OP_DELETE,
-	MTS_OP_DELETE_MANY
-} MtsOpKind;
-
-/* One write; the caller owns the documents. */
-typedef struct MtsOp
-{
-	MtsOpKind kind;
-	const bson_t *selector;     /* NULL in an insert */
-	const bson_t *document;     /* or pipeline; NULL in a delete */
-	int npoints;                /* that it writes */
-	bool ignores_duplicate;     /* a duplicate key is not an error */
-	const struct MtsSeen *seen; /* what a delete of all that matches must
-								 * remove; NULL for whatever there is */
-	const bson_t *new_bucket;   /* what an upsert inserts instead, or NULL */
-	void (*fall_back)(struct MtsOp *op); /* sets the selector and the document
-										  * that are always right, after the
-										  * server has refused this upsert, or
-										  * this update may have found nothing
-										  * (then the writes of a call can be
-										  * done twice); NULL if these are */
-	const void *source;                  /* for fall_back */
-	const char *collection;              /* of a rolling set, or NULL */
-	const bson_t *identity; /* that messages name; NULL for all of selector */
-
-	/* what became of it */
-	int duplicates;      /* how often a duplicate key refused it */
-	const char *refusal; /* the server's message, in UTF-8, or NULL */
-	int code;            /* of the refusal */
-	bool is_aborted;     /* it is not done, maybe for another one's refusal */
-} MtsOp;
 
 /* The destination of writes, and what became of them */
 typedef struct MtsBulk

@@ -134,9 +134,10 @@ name_buckets(const List *refused)
 	foreach (lc, refused)
 	{
 		const MtsOp *op = lfirst(lc);
-		char *text = mts_document_shell(op->identity   ? op->identity
-										: op->selector ? op->selector
-													   : op->document);
+		const MtsForm *form = mts_op_form(op);
+		char *text = mts_document_shell(op->identity     ? op->identity
+										: form->selector ? form->selector
+														 : form->document);
 
 		if (foreach_current_index(lc) == MAX_NAMED)
 		{

@@ -69,6 +69,21 @@ mts_document_adopt(bson_t *doc)
 }
 
 /*
+ * mts_document_copy
+ *		Copy a document, which is destroyed with the current context.  NULL
+ *		stays NULL.
+ */
+bson_t *
+mts_document_copy(const bson_t *doc)
+{
+	bson_t *copy = doc ? bson_copy(doc) : NULL;
+
+	if (copy)
+		mts_document_adopt(copy);
+	return copy;
+}
+
+/*
  * mts_document_view
  *		View a subdocument as long as its parent lives.
  *

@@ -21,6 +21,7 @@ extern bson_t *mts_document_make(const char *template, ...);
 extern void mts_document_append_item(bson_t *array, uint32 *n,
 									 const bson_value_t *value);
 extern void mts_document_adopt(bson_t *doc);
+extern bson_t *mts_document_copy(const bson_t *doc);
 extern bool mts_document_view(const bson_iter_t *iter, bson_t *view);
 extern const char *mts_document_string(const bson_t *doc, const char *path);
 extern int64 mts_document_number(const bson_t *doc, const char *path);

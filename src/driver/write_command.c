@@ -17,34 +17,12 @@
 /* The bytes that a write adds to its documents in a command, at most */
 #define STATEMENT_OVERHEAD 192
 
-/* Tell whether two writes can go in one command. */
-static bool
-is_same_command(const MtsOp *a, const MtsOp *b)
-{
-	return a->kind == b->kind && !a->new_bucket == !b->new_bucket;
-}
-
-/*
- * mts_write_command_inserted
- *		Return the document that a write inserts, or NULL if it does not
- *		insert.
- */
-const bson_t *
-mts_write_command_inserted(const MtsOp *op)
-{
-	return op->kind == MTS_OP_INSERT ? op->document : op->new_bucket;
-}
-
 /* Return the bytes that a write has in its command, or a few more. */
 static size_t
-statement_size(const MtsOp *op)
+statement_size(const MtsForm *form)
 {
-	const bson_t *inserted = mts_write_command_inserted(op);
-
-	if (inserted)
-		return STATEMENT_OVERHEAD + inserted->len;
-	return STATEMENT_OVERHEAD + op->selector->len +
-		   (op->document ? op->document->len : 0);
+	return STATEMENT_OVERHEAD + (form->selector ? form->selector->len : 0) +
+		   (form->document ? form->document->len : 0);
 }
 
 /*
@@ -58,9 +36,10 @@ mts_write_command_length(MtsOp *const *ops, int nops, size_t *size)
 	int n = 0;
 
 	*size = 0;
-	while (n < nops && n < MAX_STATEMENTS && is_same_command(ops[0], ops[n]))
+	while (n < nops && n < MAX_STATEMENTS &&
+		   mts_op_form(ops[0])->kind == mts_op_form(ops[n])->kind)
 	{
-		size_t more = statement_size(ops[n]);
+		size_t more = statement_size(mts_op_form(ops[n]));
 
 		if (n > 0 && *size + more > MTS_MAX_DOCUMENT)
 			break;
@@ -155,25 +134,27 @@ append_operators_with_id(const bson_t *operators, bson_t *statement)
 
 /* Append {q: selector, u: update, upsert: true} or {q: selector, limit: 1}. */
 static void
-append_statement(const MtsAttempt *attempt, const MtsOp *op, bool names_id,
+append_statement(const MtsAttempt *attempt, const MtsForm *form, bool names_id,
 				 bson_t *statement)
 {
-	names_id &= op->kind == MTS_OP_UPSERT && !has_id(op->selector);
-	bson_append_document(statement, "q", 1, op->selector);
-	if (!op->document)
-		bson_append_int32(statement, "limit", 5, op->kind == MTS_OP_DELETE);
-	else if (is_pipeline(op->document))
+	const bson_t *update = form->document;
+
+	names_id &= form->kind == MTS_OP_UPSERT && !has_id(form->selector);
+	bson_append_document(statement, "q", 1, form->selector);
+	if (!update)
+		bson_append_int32(statement, "limit", 5, form->kind == MTS_OP_DELETE);
+	else if (is_pipeline(update))
 	{
 		if (names_id)
-			append_pipeline_with_id(op->document, statement);
+			append_pipeline_with_id(update, statement);
 		else
-			bson_append_array(statement, "u", 1, op->document);
+			bson_append_array(statement, "u", 1, update);
 	}
 	else if (names_id)
-		append_operators_with_id(op->document, statement);
+		append_operators_with_id(update, statement);
 	else
-		bson_append_document(statement, "u", 1, op->document);
-	if (op->kind == MTS_OP_UPSERT)
+		bson_append_document(statement, "u", 1, update);
+	if (form->kind == MTS_OP_UPSERT)
 		bson_append_bool(statement, "upsert", 6, true);
 	mts_attempt_append_collation(attempt, statement);
 }
@@ -189,38 +170,36 @@ bson_t *
 mts_write_command_make(const MtsAttempt *attempt, MtsOp *const *ops, int n,
 					   const char *collection, bool names_ids)
 {
-	bool is_insert = mts_write_command_inserted(ops[0]) != NULL;
-	bool is_update = !is_insert && ops[0]->document;
+	static const char *const names[][2] =
+		{[MTS_OP_INSERT] = {"insert", "documents"},
+		 [MTS_OP_UPDATE] = {"update", "updates"},
+		 [MTS_OP_UPSERT] = {"update", "updates"},
+		 [MTS_OP_DELETE] = {"delete", "deletes"},
+		 [MTS_OP_DELETE_MANY] = {"delete", "deletes"}};
+	MtsOpKind kind = mts_op_form(ops[0])->kind;
 	bson_t *command = bson_new();
 	bson_t list;
 
-	bson_append_utf8(command,
-					 is_insert   ? "insert"
-					 : is_update ? "update"
-								 : "delete",
-					 -1, collection, -1);
+	bson_append_utf8(command, names[kind][0], -1, collection, -1);
 	bson_append_bool(command, "ordered", -1, false);
-	bson_append_array_begin(command,
-							is_insert   ? "documents"
-							: is_update ? "updates"
-										: "deletes",
-							-1, &list);
+	bson_append_array_begin(command, names[kind][1], -1, &list);
 	for (int i = 0; i < n; i++)
 	{
-		const bson_t *inserted = mts_write_command_inserted(ops[i]);
+		const MtsForm *form = mts_op_form(ops[i]);
 		char digits[16];
 		const char *key;
 		int len = (int) bson_uint32_to_string(i, &key, digits, sizeof(digits));
 		bson_t statement;
 
-		if (inserted && names_ids && !bson_has_field(inserted, "_id"))
-			append_with_id(&list, key, len, inserted);
-		else if (inserted)
-			bson_append_document(&list, key, len, inserted);
+		if (kind == MTS_OP_INSERT && names_ids &&
+			!bson_has_field(form->document, "_id"))
+			append_with_id(&list, key, len, form->document);
+		else if (kind == MTS_OP_INSERT)
+			bson_append_document(&list, key, len, form->document);
 		else
 		{
 			bson_append_document_begin(&list, key, len, &statement);
-			append_statement(attempt, ops[i], names_ids, &statement);
+			append_statement(attempt, form, names_ids, &statement);
 			bson_append_document_end(&list, &statement);
 		}
 	}

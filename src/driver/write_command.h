@@ -6,12 +6,11 @@
 #define MTS_WRITE_COMMAND_H
 
 #include "driver/attempt.h"
-#include "driver/bulk.h"
+#include "driver/op.h"
 
 /* MongoDB's limit of a document, in bytes; a command may have 16 KB more */
 #define MTS_MAX_DOCUMENT (16 * 1024 * 1024)
 
-extern const bson_t *mts_write_command_inserted(const MtsOp *op);
 extern int mts_write_command_length(MtsOp *const *ops, int nops, size_t *size);
 extern bson_t *mts_write_command_make(const MtsAttempt *attempt,
 									  MtsOp *const *ops, int n,

@@ -366,68 +366,67 @@ make_document_op(const MtsTargeting *targeting, const MtsBucketWrite *write)
 	if (is_insert)
 	{
 		mts_change_compose(fields.items, fields.n, doc);
-		return (MtsOp){MTS_OP_INSERT, NULL, doc};
+		return mts_op(MTS_OP_INSERT, NULL, doc);
 	}
 	bson_append_document_begin(doc, "$set", -1, &set);
 	mts_change_append_fields(fields, &set);
 	bson_append_document_end(doc, &set);
-	return (MtsOp){MTS_OP_UPDATE, write->required, doc};
+	return mts_op(MTS_OP_UPDATE, write->required, doc);
 }
 
-/*
- * Build the update of a bucket that is right whatever is stored: that of an
- * operation, or of one whose assumption was wrong.
- */
-static void
-make_update(MtsOp *op)
+/* Build the update of a bucket that is right whatever is stored. */
+static const bson_t *
+build_update(const void *source)
 {
-	const MtsBucketChange *bucket = op->source;
+	const MtsBucketChange *bucket = source;
 	bson_t *update = mts_document_new();
 
 	if (mts_update_is_pipeline(bucket))
 		mts_update_pipeline(bucket, update);
 	else
 		mts_update_plain(bucket, update);
-	op->document = update;
+	return update;
 }
 
-/* Build the upsert of a bucket without conditions; see make_conditional. */
-static void
-drop_conditions(MtsOp *op)
+/* Add the form of an update that is built if it is used. */
+static MtsForm *
+add_update(MtsOp *op, MtsOpKind kind, const bson_t *selector)
 {
-	op->kind = MTS_OP_UPSERT;
-	op->selector = op->identity;
-	make_update(op);
+	MtsForm *form = mts_op_add(op, kind, selector, NULL);
+
+	form->build = build_update;
+	return form;
 }
 
 /* Tell whether to try operators under their conditions before a pipeline. */
 static bool
-is_tried_once(const MtsBucketWrite *write, const MtsBucketChange *bucket)
+is_tried_once(const MtsBucketChange *bucket, int tried)
 {
-	return write->is_assumed_once && bucket->n <= MAX_CONDITIONAL_POINTS &&
+	return (tried & MTS_TRY_ONCE) && bucket->n <= MAX_CONDITIONAL_POINTS &&
 		   mts_update_is_pipeline(bucket) &&
 		   mts_write_once_is_possible(bucket);
 }
 
 /*
- * Build the upsert of a bucket by operators, under their conditions; or, where
- * it must not be refused, an update that may find nothing.
+ * Add the form that stores points by operators, under their conditions: an
+ * upsert; or, where it must not be refused, an update that may find nothing.
  */
 static void
-make_conditional(const MtsBucketChange *bucket, bool may_be_refused, MtsOp *op)
+add_conditional(const MtsBucketChange *bucket, const bson_t *selector,
+				bool may_be_refused, MtsOp *op)
 {
-	bson_t *selector = bson_copy(op->selector);
+	bson_t *conditions = mts_document_copy(selector);
 	bson_t *update = mts_document_new();
+	MtsForm *form;
 
-	mts_document_adopt(selector);
-	mts_write_once_require(bucket, may_be_refused, selector);
+	mts_write_once_require(bucket, may_be_refused, conditions);
 	mts_update_plain(bucket, update);
-	if (!may_be_refused)
-		op->kind = MTS_OP_UPDATE;
-	op->identity = op->selector;
-	op->selector = selector;
-	op->document = update;
-	op->fall_back = drop_conditions;
+	form = mts_op_add(op, may_be_refused ? MTS_OP_UPSERT : MTS_OP_UPDATE,
+					  conditions, update);
+	if (may_be_refused)
+		form->if_refused = MTS_THEN_NEXT;
+	else
+		form->if_none = MTS_THEN_NEXT;
 }
 
 /* The _id alone, of a selector or document that begins with it */
@@ -450,38 +449,22 @@ open_bucket(const MtsBucketWrite *write)
 }
 
 /*
- * Have an upsert find any bucket that has room, after the open one was found
- * to have none; see name_open_bucket.
+ * Return a selector that names the open bucket, so that it is found without a
+ * search.  If the bucket has no room any more, an upsert makes a second
+ * document with its _id, which is refused.
  */
-static void
-find_any_bucket(MtsOp *op)
+static const bson_t *
+name_open_bucket(const MtsOpenBucket *open, const bson_t *selector)
 {
-	const MtsBucketChange *bucket = op->source;
-	bson_t *selector = bson_copy(op->identity);
-
-	mts_document_adopt(selector);
-	mts_bucket_write_require_room(bucket->layout, bucket->n, selector);
-	op->selector = selector;
-}
-
-/*
- * Have an upsert find its bucket by _id, without a search.  If the bucket has
- * no room any more, the upsert makes a second document with its _id, which
- * is refused.
- */
-static void
-name_open_bucket(const MtsOpenBucket *open, MtsOp *op)
-{
-	bson_t *selector = mts_document_new();
+	bson_t *named = mts_document_new();
 	uint32 len;
 	bson_t id;
 
 	memcpy(&len, open->id, sizeof(len));
 	if (bson_init_static(&id, open->id, BSON_UINT32_FROM_LE(len)))
-		bson_concat(selector, &id);
-	bson_concat(selector, op->selector);
-	op->selector = selector;
-	op->fall_back = find_any_bucket;
+		bson_concat(named, &id);
+	bson_concat(named, selector);
+	return named;
 }
 
 /* Record where the n points of an operation have left a key's open bucket. */
@@ -495,63 +478,93 @@ record_open_bucket(const MtsLayout *layout, MtsOpenBucket *open,
 		mts_open_bucket_set(open, NULL, 0);
 	else if (open->id)
 		open->n = total;
-	else if (op->new_bucket)
+	else if (mts_op_form(op)->kind == MTS_OP_INSERT)
 	{
-		mts_open_bucket_set(open, select_id(op->new_bucket), n);
+		mts_open_bucket_set(open, select_id(mts_op_form(op)->document), n);
 		open->is_new = true;
 	}
 	else
 		open->is_known = false;
 }
 
+/*
+ * Build the selector of the bucket that gets new points, and set the identity
+ * that the bucket has whatever else it must satisfy.
+ */
+static const bson_t *
+select_bucket(const MtsIdentity *identity, const MtsBucketWrite *write,
+			  const MtsBucketChange *bucket, MtsFields key, MtsOp *op)
+{
+	bson_t *selector = mts_identity_selector(identity, key.items);
+
+	op->identity = selector;
+	if (bucket->layout->max_points == 0 && !write->required)
+		return selector;
+	selector = mts_document_copy(selector);
+	if (bucket->layout->max_points > 0)
+		mts_bucket_write_require_room(bucket->layout, bucket->n, selector);
+	if (write->required)
+		bson_concat(selector, write->required);
+	return selector;
+}
+
+/*
+ * Add the forms that store new points: the bucket is inserted whole; or its
+ * slots are empty; or it is the open one.  The last form finds any bucket of
+ * the key, with room for the points, and makes one unless it must exist.
+ */
+static void
+add_forms(const MtsTargeting *targeting, const MtsBucketWrite *write,
+		  MtsBucketChange *bucket, int tried, MtsOp *op)
+{
+	const MtsIdentity *identity = targeting->identity;
+	const MtsOpenBucket *open = open_bucket(write);
+	bool is_new =
+		((tried & MTS_TRY_NEW) && !write->was_written) || (open && !open->id);
+	bool is_named =
+		!is_new && open && (open->is_new || (tried & MTS_TRY_FOUND));
+	MtsFields key = {mts_row_target_identity(targeting, bucket->start,
+											 write->values),
+					 identity->n};
+	const bson_t *selector = select_bucket(identity, write, bucket, key, op);
+	const bson_t *hopeful =
+		is_named ? name_open_bucket(open, selector) : selector;
+	const bson_t *document = NULL;
+
+	add_attributes(identity, write->values, bucket);
+	if (!mts_update_needs_pipeline(bucket->layout)
+			? !bucket->may_overwrite
+			: is_new || (tried & MTS_TRY_ONCE))
+		add_counters(bucket);
+	if (is_new)
+		document = make_new_bucket(bucket, key);
+	if (document)
+		mts_op_add(op, MTS_OP_INSERT, NULL, document)->if_refused =
+			MTS_THEN_NEXT;
+	else if (is_tried_once(bucket, tried))
+		add_conditional(bucket, hopeful, !(tried & MTS_TRY_UNREFUSED), op);
+	if (is_named)
+		add_update(op, MTS_OP_UPSERT, hopeful)->if_refused = MTS_THEN_NEXT;
+	(void) add_update(op,
+					  write->kind == MTS_BUCKET_UPSERT ? MTS_OP_UPSERT
+													   : MTS_OP_UPDATE,
+					  selector);
+}
+
 /* Build the upsert of new points, or the update of stored ones. */
 static MtsOp
 make_bucket_op(const MtsTargeting *targeting, const MtsBucketWrite *write,
-			   MtsBucketChange *bucket)
+			   MtsBucketChange *bucket, int tried)
 {
-	const MtsIdentity *identity = targeting->identity;
-	const MtsLayout *layout = bucket->layout;
-	MtsOp op = {MTS_OP_UPDATE, write->required, .source = bucket};
-	const MtsOpenBucket *open = open_bucket(write);
-	bool is_assumed_new = write->is_assumed_new || (open && !open->id);
+	MtsOp op = {.source = bucket};
 
 	init_fields(bucket);
 	add_bounds(targeting->table, bucket);
 	if (bucket->points_are_new)
-	{
-		MtsFields key = {mts_row_target_identity(targeting, bucket->start,
-												 write->values),
-						 identity->n};
-		bson_t *selector = mts_identity_selector(identity, key.items);
-
-		add_attributes(identity, write->values, bucket);
-		if (!mts_update_needs_pipeline(layout)
-				? !bucket->may_overwrite
-				: is_assumed_new || write->is_assumed_once)
-			add_counters(bucket);
-		if (layout->max_points > 0 || write->required)
-		{
-			op.identity = bson_copy(selector);
-			mts_document_adopt((bson_t *) op.identity);
-		}
-		if (layout->max_points > 0)
-			mts_bucket_write_require_room(layout, bucket->n, selector);
-		if (write->required)
-			bson_concat(selector, write->required);
-		op.selector = selector;
-		if (write->kind == MTS_BUCKET_UPSERT)
-			op.kind = MTS_OP_UPSERT;
-		if (is_assumed_new)
-			op.new_bucket = make_new_bucket(bucket, key);
-		else if (open && (open->is_new || write->names_found))
-			name_open_bucket(open, &op);
-	}
-	if (op.new_bucket)
-		op.fall_back = make_update;
-	else if (is_tried_once(write, bucket))
-		make_conditional(bucket, write->may_be_refused, &op);
+		add_forms(targeting, write, bucket, tried, &op);
 	else
-		make_update(&op);
+		(void) add_update(&op, MTS_OP_UPDATE, write->required);
+	mts_op_use(&op, 0);
 	return op;
 }
 
@@ -582,12 +595,13 @@ count_next(const MtsLayout *layout, const MtsBucketWrite *write, int first)
  * mts_bucket_write_ops
  *		Build the operations of a write, and return how many they are.
  *
+ * tried has the MTS_TRY_.. of the forms before the one that is always right.
  * The changes are sorted.  It is one operation, or where buckets hold a
  * limited number of points one for each bucket.
  */
 int
 mts_bucket_write_ops(const MtsTargeting *targeting,
-					 const MtsBucketWrite *write, MtsOp *ops)
+					 const MtsBucketWrite *write, int tried, MtsOp *ops)
 {
 	const MtsLayout *layout = &targeting->table->layout;
 	bool points_are_new =
@@ -615,11 +629,13 @@ mts_bucket_write_ops(const MtsTargeting *targeting,
 			.n = n,
 		};
 		if (write->kind == MTS_BUCKET_REMOVE)
-			*op = (MtsOp){MTS_OP_DELETE, write->required};
+			*op = mts_op(MTS_OP_DELETE, write->required, NULL);
 		else if (layout->nslots == 0)
 			*op = make_document_op(targeting, write);
 		else
-			*op = make_bucket_op(targeting, write, bucket);
+			*op = make_bucket_op(targeting, write, bucket, tried);
+		if (tried & MTS_TRY_UNLESS_STORED)
+			op->forms[0].if_refused = MTS_THEN_DONE;
 		if (!points_are_new)
 			op->identity = select_id(write->required);
 		if (open)
@@ -648,14 +664,14 @@ mts_bucket_write_preallocate(const MtsTargeting *targeting, MtsTime start,
 							  .start = start,
 							  .points_are_new = true};
 	bson_t *update = mts_document_new();
+	MtsOp op =
+		mts_op(MTS_OP_UPSERT,
+			   mts_row_target_selector(targeting, start, values), update);
 
 	init_fields(&bucket);
 	add_attributes(targeting->identity, values, &bucket);
 	add_counters(&bucket);
 	mts_new_bucket_preallocate(&bucket, texts, update);
-	return (MtsOp){.kind = MTS_OP_UPSERT,
-				   .selector =
-					   mts_row_target_selector(targeting, start, values),
-				   .document = update,
-				   .collection = mts_collections_at(table, start)};
+	op.collection = mts_collections_at(table, start);
+	return op;
 }

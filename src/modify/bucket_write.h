@@ -37,13 +37,23 @@ typedef struct MtsBucketWrite
 	int nkept;           /* of the last points, which wait for others */
 	MtsOpenBucket *open; /* that gets the first points; NULL where it does not
 						  * matter, or cannot be known */
-	bool names_found;    /* the update may name it if others have made it */
-	bool is_known;       /* the statement has written the bucket before */
-	bool is_assumed_new; /* the bucket is inserted whole, if possible */
-	bool is_assumed_once; /* otherwise, its slots are empty */
-	bool may_be_refused;  /* if these two are wrong; or the transaction is
-						   * aborted */
+	bool was_written;    /* by the statement */
 } MtsBucketWrite;
+
+/*
+ * Which forms of a write are tried before the one that is right whatever is
+ * stored; see learnt.c.  MTS_TRY_UNLESS_STORED changes what a duplicate key
+ * means: the write is not needed.
+ */
+enum
+{
+	MTS_TRY_NEW = 1,       /* insert the bucket, unless it was written */
+	MTS_TRY_ONCE = 2,      /* use operators, which assume empty slots */
+	MTS_TRY_UNREFUSED = 4, /* so that these find nothing, and are not refused,
+							* if some slots are not empty */
+	MTS_TRY_FOUND = 8,     /* name the open bucket, even if others made it */
+	MTS_TRY_UNLESS_STORED = 16
+};
 
 extern void mts_bucket_write_add(const MtsLayout *layout,
 								 MtsBucketWrite *write, MtsChange *change);
@@ -56,7 +66,8 @@ extern void mts_bucket_write_require_room(const MtsLayout *layout, int n,
 extern int mts_bucket_write_most_ops(const MtsLayout *layout,
 									 const MtsBucketWrite *write);
 extern int mts_bucket_write_ops(const MtsTargeting *targeting,
-								const MtsBucketWrite *write, MtsOp *ops);
+								const MtsBucketWrite *write, int tried,
+								MtsOp *ops);
 extern MtsOp mts_bucket_write_preallocate(const MtsTargeting *targeting,
 										  MtsTime start,
 										  const bson_value_t *values,

@@ -494,6 +494,7 @@ edit_bucket(MtsEdits *edits)
 							.start = bucket->unfold.start,
 							.required = select_bucket(reader)};
 	MtsOp *op = &edits->ops[edits->nops];
+	const MtsForm *form;
 	bool removes_all = !layout->has_missing;
 	int unnamed = -1;
 	const char *problem = NULL;
@@ -533,8 +534,11 @@ edit_bucket(MtsEdits *edits)
 	if (removes_all)
 		write.kind = MTS_BUCKET_REMOVE;
 	mts_bucket_write_sort(layout, &write);
-	edits->nops += mts_bucket_write_ops(edits->writer->targeting, &write, op);
-	edits->bytes += op->selector->len + (op->document ? op->document->len : 0);
+	edits->nops +=
+		mts_bucket_write_ops(edits->writer->targeting, &write, 0, op);
+	form = mts_op_form(op);
+	edits->bytes +=
+		form->selector->len + (form->document ? form->document->len : 0);
 }
 
 /* Send the operations that have been made; each must find its bucket. */

@@ -145,13 +145,6 @@ read_bucket(MtsBucketReader *reader, const bson_t *selector,
 
 /* ---- Duplicate keys ----------------------------------------------------- */
 
-/* Return the collection of an operation. */
-static const char *
-collection_of(const MtsWriter *writer, const MtsOp *op)
-{
-	return op->collection ? op->collection : writer->bulk.collection;
-}
-
 static const Refusal *
 find_refusal(const MtsWriter *writer, const char *collection)
 {
@@ -169,15 +162,14 @@ static void
 record_refusal(MtsWriter *writer, const MtsOp *op)
 {
 	const MtsBulk *bulk = &writer->bulk;
-	const char *collection = collection_of(writer, op);
 	MemoryContext old;
 	Refusal *refusal;
 
-	if (bulk->scope < MTS_STATEMENT || find_refusal(writer, collection))
+	if (bulk->scope < MTS_STATEMENT || find_refusal(writer, op->collection))
 		return;
 	old = MemoryContextSwitchTo(GetMemoryChunkContext(writer));
 	refusal = palloc(sizeof(Refusal));
-	refusal->collection = pstrdup(collection);
+	refusal->collection = pstrdup(op->collection);
 	refusal->indexes = mts_index_list(bulk->connection, bulk->database,
 									  refusal->collection, &refusal->nindexes);
 	writer->refusals = lappend(writer->refusals, refusal);
@@ -222,8 +214,7 @@ static bool
 is_duplicate(const MtsWriter *writer, const MtsOp *insert)
 {
 	const MtsBulk *bulk = &writer->bulk;
-	const char *collection = collection_of(writer, insert);
-	const Refusal *refusal = find_refusal(writer, collection);
+	const Refusal *refusal = find_refusal(writer, insert->collection);
 	bson_t *terms = mts_document_new();
 	MtsFind find = {.projection = mts_document_make("{_id: 1}"),
 					.on_primary = true,
@@ -234,11 +225,12 @@ is_duplicate(const MtsWriter *writer, const MtsOp *insert)
 		return false;
 	for (int i = 0; i < refusal->nindexes; i++)
 		if (refusal->indexes[i].is_unique)
-			append_same_key(insert->document, &refusal->indexes[i], terms);
+			append_same_key(mts_op_form(insert)->document,
+							&refusal->indexes[i], terms);
 	find.filter = mts_document_make("{$or: %a}", terms);
 	return !bson_empty(terms) &&
-		   mts_cursor_first(bulk->connection, bulk->database, collection,
-							&find);
+		   mts_cursor_first(bulk->connection, bulk->database,
+							insert->collection, &find);
 }
 
 /* ---- Rows --------------------------------------------------------------- */
@@ -272,8 +264,11 @@ store(MtsWriter *writer, MtsBucketReader *reader, MtsBucketWrite *write)
 		if (selector && !read_bucket(reader, selector, write))
 			return false;
 		duplicates = write->kind == MTS_BUCKET_UPDATE ? 1 : duplicates + 1;
-		(void) mts_bucket_write_ops(writer->targeting, write, &op);
-		op.ignores_duplicate = duplicates <= MTS_MAX_DUPLICATES;
+		(void) mts_bucket_write_ops(writer->targeting, write,
+									duplicates <= MTS_MAX_DUPLICATES
+										? MTS_TRY_UNLESS_STORED
+										: 0,
+									&op);
 		if (!selector && is_duplicate(writer, &op))
 			return false;
 		mts_route_execute(bulk, &op, 1);

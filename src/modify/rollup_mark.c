@@ -263,12 +263,10 @@ make_op(const MtsRollupMarks *marks, const MtsRollup *rollup, MtsRange range,
 		range = widen(range);
 	from = time_value(range.from);
 	to = time_value(range.to);
-	return (MtsOp){.kind = MTS_OP_UPDATE,
-				   .selector = selector,
-				   .document =
-					   mts_document_make("{$push: {stale: {from: %v, to: %v, "
-										 "n: %v}}}",
-										 &from, &to, &n)};
+	return mts_op(
+		MTS_OP_UPDATE, selector,
+		mts_document_make("{$push: {stale: {from: %v, to: %v, n: %v}}}", &from,
+						  &to, &n));
 }
 
 /*

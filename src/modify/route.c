@@ -23,7 +23,8 @@ typedef struct MtsRoute
 {
 	bson_t *index;        /* that new collections get */
 	List *known;          /* names of those that exist */
-	MemoryContext memory; /* of the list */
+	char *written;        /* bulk->collection between calls, or NULL */
+	MemoryContext memory; /* of both */
 } MtsRoute;
 
 /* Return which writes of a table are stored together. */
@@ -66,32 +67,11 @@ mts_route_init(MtsBulk *bulk, const MtsTable *table, Oid userid)
 							mts_document_utf8("_id_"));
 }
 
-/* An update that falls back becomes an upsert. */
+/* ---- New collections ---------------------------------------------------- */
+
+/* Tell whether some names contain a name. */
 static bool
-may_insert(const MtsOp *op)
-{
-	return op->kind == MTS_OP_INSERT || op->kind == MTS_OP_UPSERT ||
-		   op->fall_back;
-}
-
-/* ---- New collections ------------------------------------- */
-
-/* Return which of some collections exist. */
-static List *
-list_existing(const MtsBulk *bulk, List *names)
-{
-	bson_t *list = mts_document_new();
-	ListCell *lc;
-
-	foreach (lc, names)
-		mts_template_push(list, "%s", mts_document_utf8(lfirst(lc)));
-	return mts_cursor_list_names(bulk->connection, bulk->database,
-								 mts_document_make("{name: {$in: %a}}", list));
-}
-
-/* mts_route_is_listed: tell whether some names contain a name. */
-bool
-mts_route_is_listed(const List *names, const char *name)
+is_listed(const List *names, const char *name)
 {
 	ListCell *lc;
 
@@ -109,6 +89,19 @@ remember(MtsRoute *route, const char *name)
 
 	route->known = lappend(route->known, pstrdup(name));
 	MemoryContextSwitchTo(old);
+}
+
+/* Return which of some collections exist. */
+static List *
+list_existing(const MtsBulk *bulk, List *names)
+{
+	bson_t *list = mts_document_new();
+	ListCell *lc;
+
+	foreach (lc, names)
+		mts_template_push(list, "%s", mts_document_utf8(lfirst(lc)));
+	return mts_cursor_list_names(bulk->connection, bulk->database,
+								 mts_document_make("{name: {$in: %a}}", list));
 }
 
 /*
@@ -160,7 +153,7 @@ list_collections(const MtsOp *ops, int nops)
 	List *names = NIL;
 
 	for (int i = 0; i < nops; i++)
-		if (!mts_route_is_listed(names, ops[i].collection))
+		if (!is_listed(names, ops[i].collection))
 			names = lappend(names, (char *) ops[i].collection);
 	list_sort(names, compare_names);
 	return names;
@@ -174,9 +167,9 @@ find_existing(const MtsBulk *bulk, const MtsOp *ops, int nops)
 	ListCell *lc;
 
 	for (int i = 0; i < nops; i++)
-		if (may_insert(&ops[i]) &&
-			!mts_route_is_listed(bulk->route->known, ops[i].collection) &&
-			!mts_route_is_listed(unknown, ops[i].collection))
+		if (mts_op_makes(mts_op_last_form(&ops[i])) &&
+			!is_listed(bulk->route->known, ops[i].collection) &&
+			!is_listed(unknown, ops[i].collection))
 			unknown = lappend(unknown, (char *) ops[i].collection);
 	if (!unknown)
 		return;
@@ -195,8 +188,8 @@ create_all(MtsBulk *bulk, const MtsOp *ops, int nops)
 	{
 		LOCKTAG tag;
 
-		if (!may_insert(&ops[i]) ||
-			mts_route_is_listed(bulk->route->known, ops[i].collection))
+		if (!mts_op_makes(mts_op_last_form(&ops[i])) ||
+			is_listed(bulk->route->known, ops[i].collection))
 			continue;
 		bulk->collection = ops[i].collection;
 		tag = mts_bulk_lock(bulk);
@@ -205,9 +198,22 @@ create_all(MtsBulk *bulk, const MtsOp *ops, int nops)
 	}
 }
 
+/* Set the collection by a name that is freed with the operations. */
+static void
+keep_collection(MtsBulk *bulk, const char *name)
+{
+	MtsRoute *route = bulk->route;
+	char *copy = MemoryContextStrdup(route->memory, name);
+
+	if (route->written)
+		pfree(route->written);
+	bulk->collection = route->written = copy;
+}
+
 /*
  * mts_route_execute
- *		Send each operation to its collection; see mts_bulk_execute.
+ *		Send each operation to its collection; see mts_bulk_execute.  The
+ *		operations of a rolling set are then sorted by collection.
  *
  * Where operations of a rolling set have found no document, bulk->collection
  * is set to the first collection that lacks one.  Each operation affects at
@@ -217,8 +223,7 @@ create_all(MtsBulk *bulk, const MtsOp *ops, int nops)
 void
 mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 {
-	MtsOp *group = palloc(nops * sizeof(MtsOp));
-	MtsOp **originals = palloc(nops * sizeof(MtsOp *));
+	MtsOp *sorted, *group;
 	const char *lacking = NULL;
 	int64 affected = 0, created = 0;
 	ListCell *lc;
@@ -229,12 +234,12 @@ mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 		mts_bulk_execute(bulk, ops, nops);
 		return;
 	}
-	/* the last one may be freed */
 	if (nops > 0)
 		bulk->collection = ops[0].collection;
 	find_existing(bulk, ops, nops);
 	if (mts_bulk_scope(bulk) >= MTS_STATEMENT)
 		create_all(bulk, ops, nops);
+	group = sorted = palloc(nops * sizeof(MtsOp));
 	foreach (lc, list_collections(ops, nops))
 	{
 		bool has_inserts = false;
@@ -244,27 +249,24 @@ mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops)
 		{
 			if (strcmp(ops[i].collection, lfirst(lc)) != 0)
 				continue;
-			originals[n] = &ops[i];
 			group[n++] = ops[i];
-			has_inserts |= may_insert(&ops[i]);
+			has_inserts |= mts_op_makes(mts_op_last_form(&ops[i]));
 		}
 		bulk->collection = lfirst(lc);
-		if (has_inserts &&
-			!mts_route_is_listed(bulk->route->known, lfirst(lc)))
+		if (has_inserts && !is_listed(bulk->route->known, lfirst(lc)))
 			create_and_execute(bulk, group, n);
 		else
 			mts_bulk_execute(bulk, group, n);
-		for (int i = 0; i < n; i++)
-			originals[i]->fall_back = group[i].fall_back;
+		group += n;
 		if (bulk->affected < n && !lacking)
 			lacking = bulk->collection;
 		affected += bulk->affected;
 		created += bulk->created;
 	}
+	memcpy(ops, sorted, nops * sizeof(MtsOp));
 	bulk->affected = affected;
 	bulk->created = created;
-	if (lacking)
-		bulk->collection = lacking;
+	keep_collection(bulk, lacking ? lacking : bulk->collection);
 }
 
 /*
@@ -293,9 +295,10 @@ bool
 mts_route_delete(MtsBulk *bulk, const bson_t *filter, const char *collection,
 				 const MtsSeen *seen)
 {
-	MtsOp op = {MTS_OP_DELETE_MANY, filter, .seen = seen,
-				.collection = collection};
+	MtsOp op = mts_op(MTS_OP_DELETE_MANY, filter, NULL);
 
+	op.seen = seen;
+	op.collection = collection;
 	mts_route_execute(bulk, &op, 1);
 	return !bulk->is_outdated;
 }

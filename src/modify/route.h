@@ -11,7 +11,6 @@
 
 extern void mts_route_init(MtsBulk *bulk, const MtsTable *table, Oid userid);
 extern void mts_route_begin(MtsBulk *bulk, MtsOp *ops, int nops);
-extern bool mts_route_is_listed(const List *names, const char *name);
 extern void mts_route_execute(MtsBulk *bulk, MtsOp *ops, int nops);
 extern bool mts_route_delete(MtsBulk *bulk, const bson_t *filter,
 							 const char *collection, const MtsSeen *seen);

@@ -7,19 +7,22 @@
 
 #include "postgres.h"
 #include "executor/tuptable.h"
-#include "utils/hsearch.h"
 
-#include "modify/bucket_write.h"
+#include "modify/bucket_map.h"
+#include "modify/learnt.h"
 #include "modify/returning.h"
 #include "modify/rollup_mark.h"
 
-/* What the statement has learnt from writes that assume what is stored */
-typedef struct MtsTrial
+/* The writes that were sent last, until they are stored */
+typedef struct MtsSent
 {
-	bool is_proven; /* most of the last ones were not refused */
-	int refused;    /* trials since then */
-	int waiting;    /* batches before the next trial */
-} MtsTrial;
+	MemoryContext batch; /* of their rows */
+	MemoryContext slice; /* of the operations */
+	MemoryContext next_slice;
+	MtsOp *ops;
+	int nops;
+	MtsGuess guess;
+} MtsSent;
 
 typedef struct MtsWriter
 {
@@ -29,28 +32,11 @@ typedef struct MtsWriter
 	MtsBulk bulk;
 	MtsRollupMarks *marks;   /* NULL without roll-ups */
 	MtsReturning *returning; /* NULL if no row is shown */
-	bool has_begun;          /* some row was added */
 	bool moves_points;       /* from other buckets or slots; not new ones */
-	List *indexed;   /* collections, by whether a unique index refuses a */
-	List *unindexed; /* second bucket with the same key */
-	MtsTrial new_buckets; /* the buckets do not exist */
-	MtsTrial once;        /* otherwise, the slots are empty */
-	int64 nrows;          /* of the statement */
-	List *refusals;       /* on_conflict.c: collections that refused a row */
-
-	/* the buckets of the batch and the last one */
-	MemoryContext buckets;      /* of the entries */
-	HTAB *entries;              /* MtsBatchEntry */
-	struct MtsBatchEntry *last; /* of the last row, or NULL */
-	int64 nfirst_turns;         /* of buckets, in the statement */
-	int64 nlater_turns;
-	int64 between_turns; /* rows from a turn to the next one, in all */
-
-	/* the columns that buckets have: those that identify them, and behind
-	 * them those that describe them */
-	int nkeys;
-	int nattributes;
-	struct MtsBucketColumn *columns;
+	int64 nrows;             /* of the statement */
+	List *refusals; /* on_conflict.c: collections that refused a row */
+	MtsLearnt learnt;
+	MtsBucketMap buckets; /* of the batch and the last one */
 
 	/* the rows that have not been sent */
 	MemoryContext batch; /* of all that follows */
@@ -59,16 +45,7 @@ typedef struct MtsWriter
 	int batch_size; /* the table's, or more; points */
 	int next_check; /* points at which the batch may be full */
 
-	/* the rows that were sent last, until they are stored */
-	MemoryContext sent; /* of the batch */
-
-	/* the slice of a batch that was sent last, until it is stored */
-	MemoryContext slice; /* of its operations */
-	MemoryContext next_slice;
-	MtsOp *ops;
-	int nops;
-	MtsTrial *trial; /* what they assume, or NULL */
-	int ntried;      /* writes that assume it */
+	MtsSent sent;
 } MtsWriter;
 
 extern MtsWriter *mts_writer_new(const MtsTable *table, Oid userid);

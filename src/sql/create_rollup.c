@@ -145,10 +145,10 @@ prepare_collection(const MtsRollup *rollup)
 {
 	const MtsTable *table = rollup->table;
 	MtsBulk bulk = mts_rollup_mark_bulk(rollup, GetUserId());
-	MtsOp op = {.kind = MTS_OP_DELETE,
-				.selector =
-					mts_document_make("{_id: %s}",
-									  mts_document_utf8(table->collection))};
+	MtsOp op = mts_op(MTS_OP_DELETE,
+					  mts_document_make("{_id: %s}",
+										mts_document_utf8(table->collection)),
+					  NULL);
 
 	if (OidIsValid(mts_collections_other_table(table)) ||
 		strcmp(table->collection, MTS_ROLLUP_STATES) == 0 ||

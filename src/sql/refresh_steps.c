@@ -238,7 +238,7 @@ static int64
 change(MtsBulk bulk, MtsOpKind kind, const bson_t *selector,
 	   const bson_t *changes)
 {
-	MtsOp op = {.kind = kind, .selector = selector, .document = changes};
+	MtsOp op = mts_op(kind, selector, changes);
 
 	mts_bulk_execute(&bulk, &op, 1);
 	return bulk.affected;

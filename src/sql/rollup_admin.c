@@ -284,11 +284,12 @@ drop_table(Oid relid)
 static void
 remove_state(MtsBulk *bulk, const char *collection)
 {
-	MtsOp ops[] = {{.kind = MTS_OP_DELETE,
-					.selector = mts_document_make("{_id: %s}", collection)},
-				   {.kind = MTS_OP_DELETE,
-					.selector = mts_document_make("{_id: {refresh: %s}}",
-												  collection)}};
+	MtsOp ops[] = {mts_op(MTS_OP_DELETE,
+						  mts_document_make("{_id: %s}", collection), NULL),
+				   mts_op(MTS_OP_DELETE,
+						  mts_document_make("{_id: {refresh: %s}}",
+											collection),
+						  NULL)};
 
 	mts_bulk_execute(bulk, ops, lengthof(ops));
 }
