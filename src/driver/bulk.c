@@ -189,6 +189,16 @@ check_size(const MtsOp *op)
 						errhint("%s", too_large.hint)));
 }
 
+/*
+ * Tell whether a write reports that its document is new: it stores no point,
+ * so that nothing else can be reported.
+ */
+static bool
+reports_new(const MtsOp *op)
+{
+	return op->kind == MTS_OP_UPSERT && op->npoints == 0;
+}
+
 /* ---- Outcomes ----------------------------------------------------------- */
 
 /* Count the points that some writes store. */
@@ -337,19 +347,6 @@ record_refusals(MtsRound *round, MtsOp *const *ops, int n, const bson_t *reply,
 	return all_are_named;
 }
 
-/* Count the elements of an array of a reply. */
-static int64
-array_length(const bson_t *reply, const char *field)
-{
-	bson_iter_t element;
-	int64 n = 0;
-
-	if (find_array(reply, field, &element))
-		while (bson_iter_next(&element))
-			n++;
-	return n;
-}
-
 /* ---- Commands ----------------------------------------------------------- */
 
 /* Prepare to send writes; nothing is sent yet. */
@@ -438,7 +435,8 @@ record(const MtsRound *round, const Command *command, const bson_t *document)
 	mts_xact_record(bulk->connection, bulk->database, document,
 					op->kind != MTS_OP_DELETE_MANY ? command->n
 					: op->seen                     ? op->seen->ndocuments
-												   : -1);
+												   : -1,
+					reports_new(op));
 }
 
 /* Send a command to the server that was selected, and do not wait. */
@@ -544,7 +542,7 @@ count_documents(MtsRound *round, const Command *command, const bson_t *reply)
 	round->affected += ndocuments;
 	round->created += mts_write_command_inserted(command->ops[0])
 						  ? ndocuments
-						  : array_length(reply, "upserted");
+						  : mts_document_count(reply, "upserted");
 }
 
 /*
@@ -725,13 +723,15 @@ is_interrupted(const MtsBulk *bulk, const bson_error_t *error)
 /*
  * Tell whether each write is done or refused.  Then the commit need not wait
  * for the replies, and tells that all were done, even if they are lost.  An
- * update or a delete may find no document.
+ * update or a delete may find no document, and only the reply tells whether a
+ * document is new.
  */
 static bool
 always_affect(MtsOp *const *ops, int n)
 {
 	for (int i = 0; i < n; i++)
-		if (ops[i]->kind != MTS_OP_INSERT && ops[i]->kind != MTS_OP_UPSERT)
+		if ((ops[i]->kind != MTS_OP_INSERT && ops[i]->kind != MTS_OP_UPSERT) ||
+			reports_new(ops[i]))
 			return false;
 	return true;
 }
@@ -1089,7 +1089,11 @@ finish_xact(MtsRound *round)
 				mts_xact_abort(connection, NULL);
 			else if (round->affected >= n ||
 					 ops[0]->kind == MTS_OP_DELETE_MANY)
+			{
+				if (reports_new(ops[0]))
+					mts_xact_record_new(connection, round->created);
 				mts_xact_keep(connection, round->stored);
+			}
 			return true;
 		}
 		refused = find_refused(ops, n);
