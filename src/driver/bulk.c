@@ -176,6 +176,16 @@ check_size(const MtsOp *op)
 						errhint("%s", too_large.hint)));
 }
 
+/*
+ * Tell whether a write reports that its document is new: it stores no point,
+ * so that nothing else can be reported.
+ */
+static bool
+reports_new(const MtsOp *op)
+{
+	return mts_op_form(op)->kind == MTS_OP_UPSERT && op->npoints == 0;
+}
+
 /* ---- Outcomes ----------------------------------------------------------- */
 
 /* Count the points that some writes store. */
@@ -314,19 +324,6 @@ record_refusals(MtsRound *round, MtsOp *const *ops, int n, const bson_t *reply,
 	return all_are_named;
 }
 
-/* Count the elements of an array of a reply. */
-static int64
-array_length(const bson_t *reply, const char *field)
-{
-	bson_iter_t element;
-	int64 n = 0;
-
-	if (find_array(reply, field, &element))
-		while (bson_iter_next(&element))
-			n++;
-	return n;
-}
-
 /* ---- Commands ----------------------------------------------------------- */
 
 /* Prepare to send writes; nothing is sent yet. */
@@ -441,7 +438,8 @@ record(const MtsRound *round, const Command *command, const bson_t *document)
 	mts_xact_record(bulk->connection, bulk->database, document,
 					kind_of(command) != MTS_OP_DELETE_MANY ? command->n
 					: op->seen ? op->seen->ndocuments
-							   : -1);
+							   : -1,
+					reports_new(op));
 }
 
 /* Send a command to the server that was selected, and do not wait. */
@@ -546,7 +544,7 @@ count_documents(MtsRound *round, const Command *command, const bson_t *reply)
 	round->part.affected += ndocuments;
 	round->part.created += kind_of(command) == MTS_OP_INSERT
 							   ? ndocuments
-							   : array_length(reply, "upserted");
+							   : mts_document_count(reply, "upserted");
 }
 
 /*
@@ -1003,8 +1001,12 @@ keep_writes(MtsRound *round, bson_error_t *error)
 	if (round->part.has_duplicate || (is_call && !all_found))
 		mts_xact_abort_unit(round->part.unit, NULL);
 	else if (all_found && !is_call)
+	{
+		if (reports_new(round->ops[0]))
+			mts_xact_record_new(round->connection, round->part.created);
 		mts_xact_keep(round->connection,
 					  round->part.affected > 0 ? round->table : NULL);
+	}
 	return true;
 }
 

@@ -155,6 +155,16 @@ mts_document_number(const bson_t *doc, const char *path)
 	return find_field(doc, path, &at) ? bson_iter_as_int64(&at) : 0;
 }
 
+/* mts_document_count: count the items of a field that is an array. */
+int
+mts_document_count(const bson_t *doc, const char *field)
+{
+	bson_iter_t iter;
+
+	return bson_iter_init_find(&iter, doc, field) ? mts_document_length(&iter)
+												  : 0;
+}
+
 /* mts_document_length: count the items of an array; 0 for another value. */
 int
 mts_document_length(const bson_iter_t *array)

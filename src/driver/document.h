@@ -25,6 +25,7 @@ extern bson_t *mts_document_copy(const bson_t *doc);
 extern bool mts_document_view(const bson_iter_t *iter, bson_t *view);
 extern const char *mts_document_string(const bson_t *doc, const char *path);
 extern int64 mts_document_number(const bson_t *doc, const char *path);
+extern int mts_document_count(const bson_t *doc, const char *field);
 extern int mts_document_length(const bson_iter_t *array);
 extern bool mts_document_has_collation(const bson_t *doc, const char *path);
 extern bson_t *mts_document_from_json(const char *json, size_t len,

@@ -15,6 +15,7 @@
 typedef struct Header
 {
 	bool is_read;
+	bool reports_new;
 	int64 ndocuments;
 	uint64 hash;
 	uint32 database_size;
@@ -35,20 +36,33 @@ append(MtsWriteLog *log, Header header, const char *database,
 	mts_spool_append(spool, &header, sizeof(header));
 	mts_spool_append(spool, database, header.database_size);
 	mts_spool_append(spool, bson_get_data(command), header.command_size);
-	log->end = (MtsLogEnd){spool->end, log->end.ncommands + 1};
+	log->end.place = spool->end;
+	log->end.ncommands++;
 }
 
 /*
  * mts_write_log_append
  *		Append a command, which mts_write_log_keep() keeps.
  *
- * ndocuments is the number of documents that it must write, or -1.
+ * ndocuments is the number of documents that it must write, or -1.  If its
+ * new documents are reported, mts_write_log_add_new() must follow.
  */
 void
 mts_write_log_append(MtsWriteLog *log, const char *database,
-					 const bson_t *command, int64 ndocuments)
+					 const bson_t *command, int64 ndocuments, bool reports_new)
 {
-	append(log, (Header){.ndocuments = ndocuments}, database, command);
+	append(log, (Header){.reports_new = reports_new, .ndocuments = ndocuments},
+		   database, command);
+}
+
+/*
+ * mts_write_log_add_new
+ *		Add the number of new documents that the last commands have reported.
+ */
+void
+mts_write_log_add_new(MtsWriteLog *log, int64 n)
+{
+	log->end.nnew += n;
 }
 
 /*
@@ -129,6 +143,7 @@ mts_write_log_next(MtsWriteLog *log, MtsLogEntry *entry)
 	entry->is_read = header.is_read;
 	entry->ndocuments = header.ndocuments;
 	entry->hash = header.hash;
+	entry->reports_new = header.reports_new;
 	entry->database = database;
 	entry->command = view;
 	if (!bson_init_static(view, command, header.command_size))

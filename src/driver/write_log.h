@@ -15,6 +15,7 @@ typedef struct MtsLogEnd
 {
 	MtsSpoolPlace place;
 	int ncommands; /* before it */
+	int64 nnew;    /* the documents that these have reported as new */
 } MtsLogEnd;
 
 /* A log; an empty one is all zeros */
@@ -33,12 +34,15 @@ typedef struct MtsLogEntry
 	int64 ndocuments; /* that it has written or found; -1 if the number of
 					   * written ones may change */
 	uint64 hash;      /* of those that it has found */
+	bool reports_new; /* the new ones of those that it has written count */
 	const char *database;
 	const bson_t *command;
 } MtsLogEntry;
 
 extern void mts_write_log_append(MtsWriteLog *log, const char *database,
-								 const bson_t *command, int64 ndocuments);
+								 const bson_t *command, int64 ndocuments,
+								 bool reports_new);
+extern void mts_write_log_add_new(MtsWriteLog *log, int64 n);
 extern void mts_write_log_append_read(MtsWriteLog *log, const char *database,
 									  const bson_t *command,
 									  const MtsSeen *seen);

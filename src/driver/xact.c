@@ -29,6 +29,7 @@
  * - An upsert of new points stores these points, whatever else is stored.
  * - A delete by a filter removes what matches.  So what it has matched is read
  *	 again before, and compared (seen.c).
+ * - Preallocation reports how many buckets are new, which are counted again.
  *
  * This is done on two occasions:
  *
@@ -453,16 +454,28 @@ mts_xact_writes_since(const MtsConnection *connection, const char *database,
  *		Append a command that writes to the log, until mts_xact_keep() keeps it
  *		or the next command of another call replaces it.
  *
- * ndocuments is the number of documents that it must write, or -1.
+ * ndocuments is the number of documents that it must write, or -1.  If its
+ * new documents are reported, mts_xact_record_new() must follow.
  */
 void
 mts_xact_record(const MtsConnection *connection, const char *database,
-				const bson_t *command, int64 ndocuments)
+				const bson_t *command, int64 ndocuments, bool reports_new)
 {
 	MtsXact *xact = find(connection);
 
 	record_written(xact, mts_document_utf8(database), command);
-	mts_write_log_append(&xact->log, database, command, ndocuments);
+	mts_write_log_append(&xact->log, database, command, ndocuments,
+						 reports_new);
+}
+
+/*
+ * mts_xact_record_new
+ *		Record the number of new documents that the recorded commands report.
+ */
+void
+mts_xact_record_new(const MtsConnection *connection, int64 n)
+{
+	mts_write_log_add_new(&find(connection)->log, n);
 }
 
 /*
@@ -522,9 +535,20 @@ refuse_replay(const MtsAttempt *attempt, const char *detail)
 }
 
 /*
+ * Tell whether a refusal of a command that was postponed is its own failure:
+ * it was not sent before.  A duplicate key is not, if another session has made
+ * the bucket that it would make.
+ */
+static bool
+is_own_failure(const MtsXact *xact, const MtsLogEntry *entry, uint32 code)
+{
+	return xact->starts == 1 &&
+		   (code != MTS_CODE_DUPLICATE_KEY ||
+			!mts_document_number(entry->command, "updates.0.upsert"));
+}
+
+/*
  * Raise an error unless a command of the log has written what it did before.
- * A refusal of one that was postponed has its own reason, unless another
- * session has made its document.
  */
 static void
 check_replayed(const MtsXact *xact, const MtsAttempt *attempt,
@@ -535,7 +559,7 @@ check_replayed(const MtsXact *xact, const MtsAttempt *attempt,
 	bson_error_t error;
 	bson_iter_t name;
 
-	if (reason && code != MTS_CODE_DUPLICATE_KEY && xact->starts == 1 &&
+	if (reason && is_own_failure(xact, entry, code) &&
 		bson_iter_init(&name, entry->command) && bson_iter_next(&name))
 	{
 		bson_set_error(&error, MONGOC_ERROR_SERVER, code, "%s", reason);
@@ -552,12 +576,13 @@ check_replayed(const MtsXact *xact, const MtsAttempt *attempt,
 }
 
 /*
- * Send a command of the log again.  Returns false with the reason in *error if
- * the server does not answer, or aborts the transaction.
+ * Send a command of the log again, and add the new documents that it reports.
+ * Returns false with the reason in *error if the server does not answer, or
+ * aborts the transaction.
  */
 static bool
 replay_command(MtsXact *xact, const MtsAttempt *attempt,
-			   const MtsLogEntry *entry, bson_error_t *error)
+			   const MtsLogEntry *entry, int64 *nnew, bson_error_t *error)
 {
 	MtsSeen before = {.ndocuments = entry->ndocuments, .hash = entry->hash};
 	MtsSeen now = {0};
@@ -583,6 +608,8 @@ replay_command(MtsXact *xact, const MtsAttempt *attempt,
 		return false;
 	}
 	check_replayed(xact, attempt, entry, reply);
+	if (entry->reports_new)
+		*nnew += mts_document_count(reply, "upserted");
 	return true;
 }
 
@@ -598,15 +625,20 @@ replay(MtsXact *xact, const MtsAttempt *attempt, bson_error_t *error)
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw log",
 							  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(memory);
+	int64 nnew = 0;
 	bool ok = true;
 	MtsLogEntry entry;
 
 	mts_write_log_rewind(&xact->log);
 	while (ok && mts_write_log_next(&xact->log, &entry))
 	{
-		ok = replay_command(xact, attempt, &entry, error);
+		ok = replay_command(xact, attempt, &entry, &nnew, error);
 		MemoryContextReset(memory);
 	}
+	if (ok && nnew != xact->log.kept.nnew)
+		refuse_replay(attempt, "Another session has made or removed a "
+							   "document that this transaction makes unless "
+							   "it exists.");
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);
 	return ok;
@@ -930,7 +962,7 @@ mts_xact_postpone(MtsConnection *connection, const char *database,
 {
 	MtsXact *xact = mts_xact_unit(connection);
 
-	mts_xact_record(connection, database, command, 1);
+	mts_xact_record(connection, database, command, 1, false);
 	mts_xact_keep(connection, table);
 	xact->send = send;
 	xact->send_arg = arg;

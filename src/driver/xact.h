@@ -52,7 +52,8 @@ extern void mts_xact_postpone(MtsConnection *connection, const char *database,
 							  void *arg);
 extern void mts_xact_record(const MtsConnection *connection,
 							const char *database, const bson_t *command,
-							int64 ndocuments);
+							int64 ndocuments, bool reports_new);
+extern void mts_xact_record_new(const MtsConnection *connection, int64 n);
 extern void mts_xact_record_read(const MtsConnection *connection,
 								 const char *database, const bson_t *command,
 								 const MtsSeen *seen);

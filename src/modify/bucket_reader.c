@@ -172,6 +172,15 @@ require_field(const bson_t *bucket, const MtsPath *path, int nsteps,
 	require_element(selector, dotted, &element);
 }
 
+/* Require what a bucket has in a field that a query can address. */
+static void
+require_whole(const bson_t *bucket, const MtsPath *path, bson_t *selector)
+{
+	if (path->nsteps > 0 && !mts_path_is_in_id(path) &&
+		mts_path_addressable_steps(path) == path->nsteps)
+		require_field(bucket, path, path->nsteps, selector);
+}
+
 /*
  * mts_bucket_reader_require_point
  *		Require the point that was read, in the slot of a change.
@@ -197,13 +206,7 @@ mts_bucket_reader_require_point(const MtsBucketReader *reader,
 		require_element(selector, path, &bucket->point.elements[i]);
 	}
 	for (int i = 0; layout->nslots == 0 && i < layout->ncolumns; i++)
-	{
-		const MtsPath *field = &layout->columns[i].path;
-
-		if (mts_path_addressable_steps(field) == field->nsteps &&
-			field->nsteps > 0 && !mts_path_is_in_id(field))
-			require_field(bucket->document, field, field->nsteps, selector);
-	}
+		require_whole(bucket->document, &layout->columns[i].path, selector);
 }
 
 /*
@@ -257,4 +260,35 @@ mts_bucket_reader_require_bucket(const MtsLayout *layout, const bson_t *bucket,
 
 		require_field(bucket, path, mts_path_leading_names(path), selector);
 	}
+}
+
+/*
+ * mts_bucket_reader_require_identity
+ *		Require what all points of the bucket that was read have in common: its
+ *		time, its keys and its attributes, and that it meets the table's
+ *		filter.
+ *
+ * A field in _id cannot change.
+ */
+void
+mts_bucket_reader_require_identity(const MtsBucketReader *reader,
+								   const MtsIdentity *identity,
+								   bson_t *selector)
+{
+	const MtsTable *table = reader->bucket->table;
+	const bson_t *bucket = reader->bucket->document;
+
+	for (int i = 0; i < identity->n && !identity->is_id; i++)
+	{
+		const MtsIdentityPart *part = &identity->parts[i];
+
+		if (part->column >= 0 || part->is_time)
+			require_whole(bucket, part->path, selector);
+	}
+	for (int i = 0; i < identity->nattributes; i++)
+		require_whole(bucket,
+					  &table->layout.columns[identity->attributes[i]].path,
+					  selector);
+	if (table->filter)
+		bson_concat(selector, table->filter);
 }

@@ -10,6 +10,7 @@
 
 #include "modify/bucket_write.h"
 #include "scan/scan.h"
+#include "table/identity.h"
 
 /* Reads all columns of buckets, from the primary */
 typedef struct MtsBucketReader
@@ -39,5 +40,8 @@ extern void mts_bucket_reader_require_free(const MtsLayout *layout,
 extern void mts_bucket_reader_require_bucket(const MtsLayout *layout,
 											 const bson_t *bucket,
 											 bson_t *selector);
+extern void mts_bucket_reader_require_identity(const MtsBucketReader *reader,
+											   const MtsIdentity *identity,
+											   bson_t *selector);
 
 #endif /* MTS_BUCKET_READER_H */

@@ -531,6 +531,11 @@ edit_bucket(MtsEdits *edits)
 		mts_bucket_reader_require_bucket(layout, bucket->document,
 										 write.required);
 	}
+	/* what is removed, or stored elsewhere, is all that the rows have shown */
+	if (layout->nslots > 0 && (removes_all || edits->moved))
+		mts_bucket_reader_require_identity(reader,
+										   edits->writer->targeting->identity,
+										   write.required);
 	if (removes_all)
 		write.kind = MTS_BUCKET_REMOVE;
 	mts_bucket_write_sort(layout, &write);

@@ -1,8 +1,8 @@
 # Proves that PostgreSQL and MongoDB agree on what transactions have written, while
-# members of a replica set are paused, killed and step down, and PostgreSQL's backends
-# are ended and its server crashes.
+# members of a replica set are paused, killed and step down, their sessions are killed,
+# and PostgreSQL's backends are ended and its server crashes.
 #
-# Sessions run transactions of five kinds.  One that was acknowledged is stored, wholly
+# Sessions run transactions of ten kinds.  One that was acknowledged is stored, wholly
 # and once; one that was rolled back, or failed for a known reason, is not stored; one
 # whose outcome is unknown is stored wholly or not at all.  What PostgreSQL has
 # committed, MongoDB has, too.
@@ -37,8 +37,11 @@ my $set = set_start(3);
 my $node = new_node('ledger', uri => undef);
 
 create_server($node, 'rs', set_uri($set), "database 'mts_ledger'");
+create_server($node, 'admin', set_uri($set), "database 'admin'");
 $node->safe_psql('postgres', q{
 	CREATE FOREIGN TABLE points (ts timestamptz OPTIONS (field 'm'), k text, v int OPTIONS (field 'v.{second}')) SERVER rs;
+	CREATE FOREIGN TABLE batched (ts timestamptz OPTIONS (field 'm'), k text, v int OPTIONS (field 'v.{second}')) SERVER rs
+	  OPTIONS (collection 'points', transactions 'batch');
 	CREATE FOREIGN TABLE counters (ts timestamptz OPTIONS (field 'm'), k text, v int OPTIONS (field 'v.{second}', sum_field 'total'))
 	  SERVER rs OPTIONS (write_mode 'increment');
 	SELECT mongo_ts_create_index('points'), mongo_ts_create_index('counters');
@@ -60,16 +63,27 @@ sub insert
 	return "INSERT INTO points SELECT timestamptz '2020-01-01Z' + i * interval '17 s', '$key', 1 FROM generate_series(1, $n) i";
 }
 
+# What follows in a transaction after its points, and changes neither their number nor
+# their sum
+my %edits = (
+	edited => q{UPDATE points SET v = v + 1 WHERE k = 'KEY'; UPDATE points SET v = v - 1 WHERE k = 'KEY'},
+	moved => q{UPDATE points SET ts = ts + interval '1 day' WHERE k = 'KEY'},
+	removed => insert('KEY-undone', 5) . q{; DELETE FROM points WHERE k = 'KEY-undone' AND v > 0; }
+	  . insert('KEY-undone', 30) . q{; DELETE FROM points WHERE k = 'KEY-undone' AND ts < '2021-01-01Z'},
+	unless => insert('KEY', 3) . ' ON CONFLICT DO NOTHING');
+
 # Return the key of a new transaction and its statements.
 sub transaction
 {
-	my $kind = (qw(block alone rollback serializable savepoint))[ $number % 5 ];
+	my $kind = (qw(block alone rollback serializable savepoint edited moved removed unless batch))[ $number % 10 ];
 	my $key = "$kind-" . $number++;
 	my $skew = 1 + int rand 2;
 	my $body = "INSERT INTO done VALUES ('$key'); " . insert($key, POINTS) . "; INSERT INTO counters VALUES ('2020-01-01Z', 'c', 1)";
 
 	$points{$key} = POINTS;
 	return ($key, insert($key, POINTS)) if $kind eq 'alone';
+	return ($key, insert($key, POINTS) =~ s/points/batched/r) if $kind eq 'batch';
+	return ($key, "BEGIN; $body; $edits{$kind}; COMMIT" =~ s/KEY/$key/gr) if $edits{$kind};
 	return ($key, "BEGIN; $body; ROLLBACK") if $kind eq 'rollback';
 	return ($key, "BEGIN; $body; SAVEPOINT s; " . insert("$key-undone", 5) . '; ROLLBACK TO s; COMMIT')
 	  if $kind eq 'savepoint';
@@ -155,6 +169,7 @@ my %faults = (
 		sleep(rand 3);
 		set_restart($set, $victim);
 	},
+	kill_sessions => sub { eval { $node->safe_psql('postgres', q{SELECT mongo_ts_command('admin', '{"killAllSessions": []}')}) } },
 	step_down => sub { eval { set_step_down($set, 3) } },
 	terminate => sub {
 		my ($writers) = @_;
@@ -218,7 +233,7 @@ is(join(' ', grep { m/undone$/ } keys %stored), '', 'nothing is left of a savepo
 my ($missing) = session_query($reader, 'SELECT count(*) FROM done d WHERE NOT EXISTS (SELECT FROM points p WHERE p.k = d.k)');
 is($missing, 0, 'MongoDB has what PostgreSQL has committed');
 my ($count) = session_query($reader, 'SELECT sum(v) FROM counters');
-my $counted = grep { m/^(?:block|serializable|savepoint)/ && $stored{$_} } keys %outcome;
+my $counted = grep { !m/^(?:alone|rollback|batch)/ && $stored{$_} } keys %outcome;
 is($count, $counted, 'each increment is stored with its transaction');
 my ($totals) = session_query($reader, q{SELECT mongo_ts_command('rs', '{"find": "counters"}')->'cursor'->'firstBatch'->0->>'total'});
 is($totals, $counted, '.. and in the total');

@@ -140,6 +140,16 @@ run_all($writer, 'COMMIT');
 is($err, '', 'a point that a range DELETE does not remove');
 is(stored('points'), '02 00:45 a7, 02 00:50 a4', '.. does no harm');
 
+# A write of a single document waits for what follows it.  Its own failure is not that
+# of another session, which a client would repeat for ever.
+foreach my $failing (q{INSERT INTO documents VALUES ('2024-01-01Z', 'b', 1)}, q{UPDATE documents SET v = 1 WHERE v = 2})
+{
+	restart();
+	run_all($writer, q{INSERT INTO documents VALUES ('2024-01-01Z', 'a', 2)});
+	run_all($writer, "DO \$\$ BEGIN $failing; PERFORM count(*) FROM documents; END \$\$");
+	like($err, qr/ERROR:  23505: .*E11000 duplicate key/s, "$failing: a duplicate key is no conflict");
+}
+
 # REPEATABLE READ: what was read before has changed.
 restart();
 run_all($writer, 'BEGIN ISOLATION LEVEL REPEATABLE READ', 'SELECT count(*) FROM points');

@@ -1205,6 +1205,7 @@ my %scripts = (
 	'update delayed' => disturb('delayed'),
 	'update unconfirmed' => disturb('delayed'),
 	'update expired' => disturb('expired'),
+	'update killed' => disturb('killed'),
 	'commitTransaction 1' => sub {
 		my ($request, $healthy) = @_;
 		my $what = $commit;
@@ -1217,6 +1218,7 @@ my %scripts = (
 			: $what eq 'old' ? fake_error(225, 'the session has a later number')
 			: $what eq 'delayed' ? unacknowledged(64, 'waiting timed out')
 			: $what eq 'expired' ? unacknowledged(290, 'the transaction took too long')
+			: $what eq 'killed' ? unacknowledged(11601, 'operation was interrupted')
 			: $healthy->());
 	});
 my $fake = fake_start("$directory/fake_set", [], scripts => \%scripts, sessions => 1, set => 1);
@@ -1263,6 +1265,8 @@ check_commands('dropped', '', '1 update dropped, 2 commitTransaction 1', 'a comm
 check_commands('unsure', '', '1 update unsure, 2 commitTransaction 1', 'a commit that an election has interrupted is sent again');
 check_commands('expired', '', '1 update expired, 2 commitTransaction 1',
 	'so is one whose wait for the members a time limit has ended');
+check_commands('killed', '', '1 update killed, 2 commitTransaction 1',
+	'.. or the end of its session');
 check_commands('lost', '', undef, 'a write whose reply is lost is committed once');
 check_commands('never', qr/ERROR:  08007: .*unknown whether the last bulk write was executed/s, undef,
 	'a commit that is never answered is an error');
@@ -1310,5 +1314,8 @@ my @failed = grep { !$_ } Test::More->builder->summary;
 is(@failed, 0, sprintf('transactions: of %d tests, %d differ', scalar(Test::More->builder->summary), scalar(@failed)));
 
 session_end($session);
+my @failed = grep { !$_ } Test::More->builder->summary;
+
+is(@failed, 0, sprintf('transactions: of %d tests, %d differ', scalar(Test::More->builder->summary), scalar(@failed)));
 $node->stop;
 done_testing();
