@@ -153,6 +153,7 @@ SELECT left(try('INSERT INTO points SELECT ts, k, CASE WHEN k = 5 THEN ''shed'' 
 SELECT update('{"k": 1}', '{"$set": {"at.room": ["hall"]}}'), update('{"k": 2}', '{"$set": {"at": [{"room": "hall"}]}}');
 SELECT left(try('INSERT INTO points SELECT ts, k, ''hall'', 6 FROM series WHERE k <> 2'), 5) AS error;
 SELECT left(try('INSERT INTO points SELECT ts, k, ''hall'', 6 FROM series WHERE k <> 1'), 5) AS error;
+SELECT v, count(*) FROM points WHERE v >= 5 GROUP BY v ORDER BY v;
 DROP FOREIGN TABLE points;
 SELECT mongo_ts_command('write_once', '{"drop": "points"}')->>'ok' IN ('1', 'true') AS dropped;
 

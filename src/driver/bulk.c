@@ -88,6 +88,7 @@ typedef struct Command
 {
 	MtsOp **ops;
 	int n;
+	MtsOpKind kind;   /* of all of them */
 	size_t size;      /* bytes, or a few more */
 	MtsLsid *lsid;    /* the session of the number */
 	int64 number;     /* by which the server recognizes a plain write, or 0 */
@@ -112,6 +113,7 @@ typedef struct Part
 	bson_error_t send_error;     /* why the last command could not be sent */
 	int64 affected;              /* by commands that are done; as in MtsBulk */
 	int64 created;
+	int64 changed;           /* of these: not found as they were to be */
 	bool outcome_is_unknown; /* of the commit of the unit */
 	bool has_duplicate; /* which is not an error, but aborts a transaction */
 } Part;
@@ -130,8 +132,10 @@ typedef struct MtsRound
 	int64 nlost;                      /* points that are refused for good */
 	List *refused;                    /* MtsOp: for good, in any part */
 	bson_error_t write_concern_error; /* the first one; domain 0 for none */
-	int slow_tries; /* of a transaction in turn, that took long */
-	Part part;      /* that is sent */
+	int slow_tries;  /* of a transaction in turn, that took long */
+	MtsXact *call;   /* the unit of the call, or NULL */
+	bool is_settled; /* the caller's writes may have gone */
+	Part part;       /* that is sent */
 
 	SubTransactionId subid; /* that has begun it */
 	struct MtsRound *next;  /* of those that have not ended */
@@ -290,7 +294,7 @@ record_refusals(MtsRound *round, MtsOp *const *ops, int n, const bson_t *reply,
 	bool all_are_named = true;
 
 	/* the command may have been sent before, with another reply */
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n && !round->is_settled; i++)
 		ops[i]->refusal = NULL;
 	if (!find_array(reply, "writeErrors", &elements))
 		return true;
@@ -312,10 +316,10 @@ record_refusals(MtsRound *round, MtsOp *const *ops, int n, const bson_t *reply,
 						   refusal.message);
 			all_are_named = false;
 		}
-		else if (code == MTS_CODE_DUPLICATE_KEY &&
+		else if (!round->is_settled && code == MTS_CODE_DUPLICATE_KEY &&
 				 mts_op_form(ops[refusal.index])->if_refused == MTS_THEN_DONE)
 			round->part.has_duplicate = true;
-		else
+		else if (!round->is_settled)
 		{
 			ops[refusal.index]->refusal = refusal.message;
 			ops[refusal.index]->code = refusal.code;
@@ -382,19 +386,13 @@ queue_commands(MtsRound *round)
 	{
 		Command *command = &round->part.commands[round->part.ncommands++];
 
-		*command = (Command){.ops = ops + queued};
+		*command = (Command){.ops = ops + queued,
+							 .kind = mts_op_form(ops[queued])->kind};
 		command->n =
 			mts_write_command_length(command->ops, round->part.n - queued,
 									 &command->size);
 		queued += command->n;
 	}
-}
-
-/* Return the kind of a command's writes. */
-static MtsOpKind
-kind_of(const Command *command)
-{
-	return mts_op_form(command->ops[0])->kind;
 }
 
 /* Choose the number by which the server recognizes a plain write. */
@@ -404,7 +402,7 @@ choose_number(const MtsRound *round, Command *command)
 	MtsConnection *connection = round->bulk->connection;
 
 	if (command->number > 0 || !round->part.attempt.server.retries_writes ||
-		kind_of(command) == MTS_OP_DELETE_MANY)
+		command->kind == MTS_OP_DELETE_MANY)
 		return;
 	command->lsid =
 		&round->sessions->lsids[(command - round->part.commands) % MAX_PLAIN];
@@ -436,9 +434,9 @@ record(const MtsRound *round, const Command *command, const bson_t *document)
 												  bulk->collection)),
 							 op->seen);
 	mts_xact_record(bulk->connection, bulk->database, document,
-					kind_of(command) != MTS_OP_DELETE_MANY ? command->n
-					: op->seen ? op->seen->ndocuments
-							   : -1,
+					command->kind != MTS_OP_DELETE_MANY ? command->n
+					: op->seen                          ? op->seen->ndocuments
+														: -1,
 					reports_new(op));
 }
 
@@ -539,12 +537,17 @@ collect(MtsRound *round, Command *command, const bson_t **reply,
 static void
 count_documents(MtsRound *round, const Command *command, const bson_t *reply)
 {
-	int64 ndocuments = mts_document_number(reply, "n");
+	int64 n = mts_document_number(reply, "n");
+	int64 created = command->kind == MTS_OP_INSERT
+						? n
+						: mts_document_count(reply, "upserted");
+	bool is_update =
+		command->kind == MTS_OP_UPDATE || command->kind == MTS_OP_UPSERT;
 
-	round->part.affected += ndocuments;
-	round->part.created += kind_of(command) == MTS_OP_INSERT
-							   ? ndocuments
-							   : mts_document_count(reply, "upserted");
+	round->part.affected += n;
+	round->part.created += created;
+	round->part.changed +=
+		is_update ? mts_document_number(reply, "nModified") + created : n;
 }
 
 /*
@@ -558,7 +561,7 @@ finish_writes(MtsRound *round)
 
 	bulk->affected += round->part.affected;
 	bulk->created += round->part.created;
-	if (round->part.scope < MTS_STATEMENT && round->part.affected > 0)
+	if (round->part.scope < MTS_STATEMENT && round->part.changed > 0)
 		record_stored(bulk, true);
 }
 
@@ -605,7 +608,7 @@ static void
 record_done(MtsRound *round, Command *command, const bson_t *reply)
 {
 	command->is_done = true;
-	round->part.affected = round->part.created = 0;
+	round->part.affected = round->part.created = round->part.changed = 0;
 	count_documents(round, command, reply);
 	finish_writes(round);
 }
@@ -623,9 +626,14 @@ finish_command(MtsRound *round, Command *command, bson_error_t *error)
 	bool ok = read_reply(round, command, &reply, error);
 
 	attempt->is_repeatable =
-		command->number > 0 || kind_of(command) == MTS_OP_DELETE_MANY;
+		command->number > 0 || command->kind == MTS_OP_DELETE_MANY;
 	if (!ok && mts_attempt_should_repeat(attempt, error))
+	{
+		/* the next reply does not count what this try has removed */
+		if (command->number == 0 && command->is_unknown)
+			record_stored(round->bulk, false);
 		return true;
+	}
 	if (!is_done(command, ok, error))
 		return false;
 	/* it is raised at the end, unless writes are refused */
@@ -686,7 +694,7 @@ finish_plain(MtsRound *round)
 /* What becomes of writes that have failed, or of their unit */
 typedef enum Next
 {
-	NEXT_FORM,       /* the form follows that is right whatever is stored */
+	NEXT_FORM,       /* their next form follows */
 	NEXT_AGAIN,      /* they are sent again, after other sessions */
 	NEXT_ON_PRIMARY, /* or to the server that is selected next */
 	NEXT_PLAIN,      /* or each by itself */
@@ -812,7 +820,7 @@ part_of(const MtsRound *round)
 static void
 rewind_commands(MtsRound *round)
 {
-	round->part.affected = round->part.created = 0;
+	round->part.affected = round->part.created = round->part.changed = 0;
 	round->part.has_duplicate = false;
 	for (int i = 0; i < round->part.ncommands; i++)
 		round->part.commands[i].is_sent = round->part.commands[i].is_done =
@@ -952,7 +960,7 @@ finish_tried_commands(MtsRound *round, bson_error_t *error)
 {
 	if (!finish_commands(round, error))
 		return false;
-	if (round->part.affected >= round->n || !give_up_updates(round))
+	if (round->part.affected >= round->part.n || !give_up_updates(round))
 		return true;
 	mts_xact_drop(round->bulk->connection);
 	rewind_commands(round);
@@ -1001,12 +1009,9 @@ keep_writes(MtsRound *round, bson_error_t *error)
 	if (round->part.has_duplicate || (is_call && !all_found))
 		mts_xact_abort_unit(round->part.unit, NULL);
 	else if (all_found && !is_call)
-	{
-		if (reports_new(round->ops[0]))
-			mts_xact_record_new(round->connection, round->part.created);
 		mts_xact_keep(round->connection,
-					  round->part.affected > 0 ? round->table : NULL);
-	}
+					  round->part.changed > 0 ? round->table : NULL,
+					  reports_new(round->ops[0]) ? round->part.created : 0);
 	return true;
 }
 
@@ -1193,8 +1198,12 @@ begin_part(MtsRound *round, int tries)
 	if (round->part.scope == MTS_EACH_WRITE)
 		submit(round);
 	else if (round->part.scope == MTS_EACH_CALL)
-		round->part.unit =
-			mts_xact_unit_of_call(bulk->connection, round->sessions->lsids);
+	{
+		if (!round->call)
+			round->call =
+				mts_xact_begin_call(round->connection, round->sessions->lsids);
+		round->part.unit = round->call;
+	}
 	else
 		round->part.unit = mts_xact_unit(bulk->connection);
 }
@@ -1241,7 +1250,8 @@ select_retries(MtsRound *round, int tries)
 			bulk->scope = MTS_EACH_WRITE;
 		else if (next == NEXT_SMALLER)
 			bulk->most_writes = Max(round->part.n / 2, 1);
-		is_contended |= op->refusal && next == NEXT_AGAIN;
+		is_contended |=
+			op->refusal && (next == NEXT_AGAIN || next == NEXT_SMALLER);
 	}
 	if (round->part.scope == MTS_EACH_WRITE)
 		return is_contended;
@@ -1298,6 +1308,9 @@ finish(MtsRound *round)
 		if (round->n > 0)
 			begin_part(round, tries);
 	}
+	if (round->call)
+		mts_xact_end_call(round->call);
+	round->call = NULL;
 	bulk->tries = bulk->is_outdated ? tries : 0;
 	if (is_locked)
 		(void) LockRelease(&tag, ExclusiveLock, false);
@@ -1424,12 +1437,12 @@ make_round(MtsBulk *bulk, MtsOp *ops, int nops)
 
 /* ---- Rounds that are under way ------------------------------------------ */
 
-/* Tell whether a connection has a round under way. */
+/* Tell whether a connection has a round whose writes are not all done. */
 static bool
 has_round(const MtsConnection *connection)
 {
 	for (const MtsRound *round = under_way; round; round = round->next)
-		if (round->connection == connection)
+		if (round->connection == connection && round->n > 0)
 			return true;
 	return false;
 }
@@ -1494,6 +1507,7 @@ settle(void *arg)
 		return;
 	/* the caller's may have gone */
 	round->bulk = &bulk;
+	round->is_settled = true;
 	if (is_under_way(round))
 	{
 		mts_connection_set_deadline(connection, MTS_CLOSE_TIME);

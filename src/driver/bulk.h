@@ -40,7 +40,7 @@ typedef struct MtsBulk
 						 * before the transaction began again */
 	int tries;          /* of it and of those before that were outdated */
 	int64 affected;     /* found or created */
-	int64 created;      /* all, if the reply to a transaction was lost */
+	int64 created;      /* of these */
 	bool has_restarted; /* route.c: all that was written before is sent again,
 						 * because there are new collections */
 

@@ -15,7 +15,7 @@
 #include <bson/bson.h>
 
 /* The forms of a write, at most */
-#define MTS_MAX_FORMS 3
+#define MTS_MAX_FORMS 2
 
 typedef enum MtsOpKind
 {

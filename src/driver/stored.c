@@ -61,7 +61,8 @@ make_name(Oid relid)
 
 /*
  * mts_stored_table
- *		Look up the names of a table that may be written.
+ *		Look up the names that a table has when the transaction first writes
+ *		it, or may write it.
  */
 const MtsStoredTable *
 mts_stored_table(Oid serverid, Oid relid)

@@ -44,8 +44,8 @@ append(MtsWriteLog *log, Header header, const char *database,
  * mts_write_log_append
  *		Append a command, which mts_write_log_keep() keeps.
  *
- * ndocuments is the number of documents that it must write, or -1.  If its
- * new documents are reported, mts_write_log_add_new() must follow.
+ * ndocuments is the number of documents that it must write, or -1.  reports_new says
+ * that the number of its new documents is reported; see mts_write_log_keep.
  */
 void
 mts_write_log_append(MtsWriteLog *log, const char *database,
@@ -53,16 +53,6 @@ mts_write_log_append(MtsWriteLog *log, const char *database,
 {
 	append(log, (Header){.reports_new = reports_new, .ndocuments = ndocuments},
 		   database, command);
-}
-
-/*
- * mts_write_log_add_new
- *		Add the number of new documents that the last commands have reported.
- */
-void
-mts_write_log_add_new(MtsWriteLog *log, int64 n)
-{
-	log->end.nnew += n;
 }
 
 /*
@@ -81,10 +71,15 @@ mts_write_log_append_read(MtsWriteLog *log, const char *database,
 		   database, command);
 }
 
-/* mts_write_log_keep: keep all commands. */
+/*
+ * mts_write_log_keep
+ *		Keep all commands.  nnew is the number of new documents that those
+ *		which were not kept before have reported.
+ */
 void
-mts_write_log_keep(MtsWriteLog *log)
+mts_write_log_keep(MtsWriteLog *log, int64 nnew)
 {
+	log->end.nnew += nnew;
 	log->kept = log->end;
 }
 

@@ -42,11 +42,10 @@ typedef struct MtsLogEntry
 extern void mts_write_log_append(MtsWriteLog *log, const char *database,
 								 const bson_t *command, int64 ndocuments,
 								 bool reports_new);
-extern void mts_write_log_add_new(MtsWriteLog *log, int64 n);
 extern void mts_write_log_append_read(MtsWriteLog *log, const char *database,
 									  const bson_t *command,
 									  const MtsSeen *seen);
-extern void mts_write_log_keep(MtsWriteLog *log);
+extern void mts_write_log_keep(MtsWriteLog *log, int64 nnew);
 extern void mts_write_log_cut(MtsWriteLog *log, MtsLogEnd end);
 extern void mts_write_log_close(MtsWriteLog *log);
 extern void mts_write_log_rewind(MtsWriteLog *log);

@@ -85,7 +85,7 @@ typedef struct Written
 	CommandId recorded; /* and its command of PostgreSQL's */
 } Written;
 
-/* The transaction of a connection */
+/* A unit of a connection */
 struct MtsXact
 {
 	MtsConnection *connection; /* it is pinned */
@@ -454,8 +454,8 @@ mts_xact_writes_since(const MtsConnection *connection, const char *database,
  *		Append a command that writes to the log, until mts_xact_keep() keeps it
  *		or the next command of another call replaces it.
  *
- * ndocuments is the number of documents that it must write, or -1.  If its
- * new documents are reported, mts_xact_record_new() must follow.
+ * ndocuments is the number of documents that it must write, or -1.  reports_new says
+ * that the number of its new documents is reported; see mts_xact_keep.
  */
 void
 mts_xact_record(const MtsConnection *connection, const char *database,
@@ -466,16 +466,6 @@ mts_xact_record(const MtsConnection *connection, const char *database,
 	record_written(xact, mts_document_utf8(database), command);
 	mts_write_log_append(&xact->log, database, command, ndocuments,
 						 reports_new);
-}
-
-/*
- * mts_xact_record_new
- *		Record the number of new documents that the recorded commands report.
- */
-void
-mts_xact_record_new(const MtsConnection *connection, int64 n)
-{
-	mts_write_log_add_new(&find(connection)->log, n);
 }
 
 /*
@@ -508,11 +498,12 @@ mts_xact_drop(const MtsConnection *connection)
  * They have written points of the table, unless it is NULL.
  */
 void
-mts_xact_keep(const MtsConnection *connection, const MtsStoredTable *table)
+mts_xact_keep(const MtsConnection *connection, const MtsStoredTable *table,
+			  int64 nnew)
 {
 	MtsXact *xact = find(connection);
 
-	mts_write_log_keep(&xact->log);
+	mts_write_log_keep(&xact->log, nnew);
 	keep_written(xact);
 	xact->reads_first = false;
 	if (table)
@@ -652,6 +643,9 @@ release(void *arg)
 {
 	MtsXact *xact = arg;
 
+	/* that of a call may have ended before */
+	if (!xact->connection)
+		return;
 	xact->connection->wait.timeout = 0;
 	mts_connection_unpin(xact->connection);
 }
@@ -687,25 +681,27 @@ mts_xact_unit(MtsConnection *connection)
 }
 
 /*
- * mts_xact_unit_of_call
- *		Return the unit of a call that has a session of the connection.
+ * mts_xact_begin_call
+ *		Make the unit of a call that has a session of the connection.
  *
  * Nothing else belongs to it.  It has no log, because the caller has all of
- * its writes until mts_xact_commit_call() has committed them.
+ * its writes until mts_xact_commit_call() has committed them.  Then, or when
+ * it is aborted for good, mts_xact_end_call() ends it, and so does an error.
  */
 MtsXact *
-mts_xact_unit_of_call(MtsConnection *connection, MtsLsid *lsid)
+mts_xact_begin_call(MtsConnection *connection, MtsLsid *lsid)
 {
-	ListCell *lc;
-
-	foreach (lc, xacts)
-	{
-		MtsXact *xact = lfirst(lc);
-
-		if (xact->transaction.lsid == lsid)
-			return xact;
-	}
 	return make(connection, lsid, MTS_EACH_CALL);
+}
+
+/* mts_xact_end_call: end the unit of a call, which the server has not open. */
+void
+mts_xact_end_call(MtsXact *xact)
+{
+	Assert(!xact->is_open);
+	xacts = list_delete_ptr(xacts, xact);
+	mts_connection_unpin(xact->connection);
+	xact->connection = NULL;
 }
 
 /* Raise an error if a transaction cannot be used by a connection. */
@@ -963,7 +959,7 @@ mts_xact_postpone(MtsConnection *connection, const char *database,
 	MtsXact *xact = mts_xact_unit(connection);
 
 	mts_xact_record(connection, database, command, 1, false);
-	mts_xact_keep(connection, table);
+	mts_xact_keep(connection, table, 0);
 	xact->send = send;
 	xact->send_arg = arg;
 }

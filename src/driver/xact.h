@@ -36,8 +36,8 @@ extern bool mts_xact_writes_since(const MtsConnection *connection,
 extern MtsTransaction *mts_xact_transaction(MtsConnection *connection);
 extern int mts_xact_starts(const MtsConnection *connection);
 extern MtsXact *mts_xact_unit(MtsConnection *connection);
-extern MtsXact *mts_xact_unit_of_call(MtsConnection *connection,
-									  MtsLsid *lsid);
+extern MtsXact *mts_xact_begin_call(MtsConnection *connection, MtsLsid *lsid);
+extern void mts_xact_end_call(MtsXact *xact);
 extern bool mts_xact_open(MtsXact *xact, MtsAttempt *attempt,
 						  MtsTransaction **transaction, bson_error_t *error);
 extern MtsOutcome mts_xact_commit_call(MtsXact *xact, MtsAttempt *attempt,
@@ -53,13 +53,12 @@ extern void mts_xact_postpone(MtsConnection *connection, const char *database,
 extern void mts_xact_record(const MtsConnection *connection,
 							const char *database, const bson_t *command,
 							int64 ndocuments, bool reports_new);
-extern void mts_xact_record_new(const MtsConnection *connection, int64 n);
 extern void mts_xact_record_read(const MtsConnection *connection,
 								 const char *database, const bson_t *command,
 								 const MtsSeen *seen);
 extern void mts_xact_drop(const MtsConnection *connection);
 extern void mts_xact_keep(const MtsConnection *connection,
-						  const MtsStoredTable *table);
+						  const MtsStoredTable *table, int64 nnew);
 extern void mts_xact_commit(const MtsConnection *connection);
 
 /* what becomes of it after an error */

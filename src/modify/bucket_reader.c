@@ -278,7 +278,7 @@ mts_bucket_reader_require_identity(const MtsBucketReader *reader,
 	const MtsTable *table = reader->bucket->table;
 	const bson_t *bucket = reader->bucket->document;
 
-	for (int i = 0; i < identity->n && !identity->is_id; i++)
+	for (int i = 0; i < identity->n; i++)
 	{
 		const MtsIdentityPart *part = &identity->parts[i];
 

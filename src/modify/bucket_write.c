@@ -509,8 +509,8 @@ select_bucket(const MtsIdentity *identity, const MtsBucketWrite *write,
 }
 
 /*
- * Add the forms that store new points: the bucket is inserted whole; or its
- * slots are empty; or it is the open one.  The last form finds any bucket of
+ * Add the forms that store new points: the bucket is inserted whole; or it is
+ * the open one; or its slots are empty.  The last form finds any bucket of
  * the key, with room for the points, and makes one unless it must exist.
  */
 static void
@@ -527,8 +527,6 @@ add_forms(const MtsTargeting *targeting, const MtsBucketWrite *write,
 											 write->values),
 					 identity->n};
 	const bson_t *selector = select_bucket(identity, write, bucket, key, op);
-	const bson_t *hopeful =
-		is_named ? name_open_bucket(open, selector) : selector;
 	const bson_t *document = NULL;
 
 	add_attributes(identity, write->values, bucket);
@@ -541,10 +539,11 @@ add_forms(const MtsTargeting *targeting, const MtsBucketWrite *write,
 	if (document)
 		mts_op_add(op, MTS_OP_INSERT, NULL, document)->if_refused =
 			MTS_THEN_NEXT;
+	else if (is_named)
+		add_update(op, MTS_OP_UPSERT, name_open_bucket(open, selector))
+			->if_refused = MTS_THEN_NEXT;
 	else if (is_tried_once(bucket, tried))
-		add_conditional(bucket, hopeful, !(tried & MTS_TRY_UNREFUSED), op);
-	if (is_named)
-		add_update(op, MTS_OP_UPSERT, hopeful)->if_refused = MTS_THEN_NEXT;
+		add_conditional(bucket, selector, !(tried & MTS_TRY_UNREFUSED), op);
 	(void) add_update(op,
 					  write->kind == MTS_BUCKET_UPSERT ? MTS_OP_UPSERT
 													   : MTS_OP_UPDATE,

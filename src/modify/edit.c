@@ -794,10 +794,13 @@ static void
 move_and_send(MtsEdits *edits)
 {
 	MtsBulk *bulk = &edits->writer->bulk;
+	MtsScope scope = bulk->scope;
 	bool is_own = mts_bulk_begin_statement(bulk);
 
 	store_moved(edits);
 	process(edits, PASS_SEND);
+	/* it is lower if the collection excludes transactions */
+	bulk->scope = Min(bulk->scope, scope);
 	if (is_own)
 		mts_xact_commit(bulk->connection);
 }
