@@ -44,8 +44,9 @@ append(MtsWriteLog *log, Header header, const char *database,
  * mts_write_log_append
  *		Append a command, which mts_write_log_keep() keeps.
  *
- * ndocuments is the number of documents that it must write, or -1.  reports_new says
- * that the number of its new documents is reported; see mts_write_log_keep.
+ * ndocuments is the number of documents that it must write, or -1.
+ * reports_new says that the number of its new documents is reported; see
+ * mts_write_log_keep.
  */
 void
 mts_write_log_append(MtsWriteLog *log, const char *database,

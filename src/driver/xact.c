@@ -454,8 +454,9 @@ mts_xact_writes_since(const MtsConnection *connection, const char *database,
  *		Append a command that writes to the log, until mts_xact_keep() keeps it
  *		or the next command of another call replaces it.
  *
- * ndocuments is the number of documents that it must write, or -1.  reports_new says
- * that the number of its new documents is reported; see mts_xact_keep.
+ * ndocuments is the number of documents that it must write, or -1.
+ * reports_new says that the number of its new documents is reported; see
+ * mts_xact_keep.
  */
 void
 mts_xact_record(const MtsConnection *connection, const char *database,
