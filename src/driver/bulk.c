@@ -865,20 +865,23 @@ collect_transaction(MtsRound *round, bson_error_t *error)
 }
 
 /*
- * Do the commands of a transaction.  Some of them may have been sent.  Returns
- * false with the reason in *error, or a refusal, when one has failed.
+ * Do the commands of a part in a transaction.  Returns false with the reason
+ * in *error, or a refusal, when one has failed.
  */
 static bool
-finish_commands(MtsRound *round, bson_error_t *error)
+do_commands(MtsRound *round, bson_error_t *error)
 {
+	const Command *last = &round->part.commands[round->part.ncommands - 1];
+
+	rewind_commands(round);
 	error->domain = 0;
-	while (collect_transaction(round, error))
+	do
 	{
-		if (round->part.commands[round->part.ncommands - 1].is_done)
-			return true;
 		submit(round);
-	}
-	return false;
+		if (!collect_transaction(round, error))
+			return false;
+	} while (!last->is_done);
+	return true;
 }
 
 /*
@@ -958,13 +961,12 @@ check_seen(const MtsRound *round)
 static bool
 finish_tried_commands(MtsRound *round, bson_error_t *error)
 {
-	if (!finish_commands(round, error))
+	if (!do_commands(round, error))
 		return false;
 	if (round->part.affected >= round->part.n || !give_up_updates(round))
 		return true;
 	mts_xact_drop(round->bulk->connection);
-	rewind_commands(round);
-	return finish_commands(round, error);
+	return do_commands(round, error);
 }
 
 /*
@@ -1045,11 +1047,9 @@ finish_unit(MtsRound *round)
 		mts_xact_reader_read_all(round->connection);
 	do
 	{
-		bool is_open;
+		bool is_open = mts_xact_open(round->part.unit, &round->part.attempt,
+									 &round->part.transaction, &error);
 
-		rewind_commands(round);
-		is_open = mts_xact_open(round->part.unit, &round->part.attempt,
-								&round->part.transaction, &error);
 		if (is_open && is_outdated(round))
 		{
 			bulk->is_outdated = true;
