@@ -238,19 +238,27 @@ widen(MtsRange range)
 /*
  * Make the write that adds a stale range, if the roll-up has passed its begin,
  * to a state that has many ranges, or that has not.  Nothing is added if a
- * range that no refresh works on, or has computed, covers it.
+ * range that no refresh works on, or has computed, covers it.  A range in
+ * which nothing more is written does not cover one that is written: a refresh
+ * removes it, and its points may be read before this write.
  */
 static MtsOp
 make_op(const MtsRollupMarks *marks, const MtsRollup *rollup, MtsRange range,
 		bool has_many)
 {
 	bson_value_t from = time_value(range.from), to = time_value(range.to);
-	bson_t *selector = mts_document_make(
-		"{_id: %s, stale: {$not: {$elemMatch: {from: {$lte: %v}, "
-		"to: {$gte: %v}, refreshing: {$exists: false}, "
-		"computed: {$exists: false}}}}}",
-		mts_document_utf8(rollup->table->collection), &from, &to);
+	bson_value_t least = {.value_type = BSON_TYPE_OID};
 	bson_value_t n = unique_id(marks->is_written);
+	bson_t *selector;
+
+	/* the ids of such ranges begin with zeros */
+	if (marks->is_written)
+		least.value.v_oid.bytes[sizeof(uint32) - 1] = 1;
+	selector = mts_document_make(
+		"{_id: %s, stale: {$not: {$elemMatch: {from: {$lte: %v}, "
+		"to: {$gte: %v}, n: {$gte: %v}, refreshing: {$exists: false}, "
+		"computed: {$exists: false}}}}}",
+		mts_document_utf8(rollup->table->collection), &from, &to, &least);
 
 	mts_template_fields(selector, has_many
 									  ? "{" MANY_RANGES ": {$exists: true}}"

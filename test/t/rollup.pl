@@ -402,6 +402,16 @@ SKIP:
 	session_end($session);
 }
 
+# Wait until a refresh waits for a transaction that writes, or has ended.
+sub await_lock
+{
+	my ($refresh) = @_;
+
+	sleep(0.01) until $refresh->{psql}->pump_nb && session_has_answered($refresh)
+	  || $nodes[0]->safe_psql('postgres', "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = $refresh->{pid}") eq 't';
+	return;
+}
+
 # A transaction writes points after the watermark, before a refresh moves that
 foreach my $kind (grep { $_ eq 'set' } @kinds)
 {
@@ -411,13 +421,31 @@ foreach my $kind (grep { $_ eq 'set' } @kinds)
 		{"q": {"until": {"\$exists": true}}, "u": {"\$set": {"until": {"\$date": "2024-03-01T00:00:00Z"}}}, "multi": true}]}')});
 	session_query($writer, "BEGIN; INSERT INTO $kind.points VALUES ('2024-04-01 01:01Z', 'k1', 1)");
 	session_send($refresh, "SELECT mongo_ts_refresh_rollup('$kind.hours')");
-	sleep(0.01) until $refresh->{psql}->pump_nb && session_has_answered($refresh)
-	  || $nodes[0]->safe_psql('postgres', "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = $refresh->{pid}") eq 't';
+	await_lock($refresh);
 	session_query($writer, 'COMMIT');
 	session_wait($refresh);
 	check($kind, 'a refresh waits for the transactions that write');
 	check_all($kind, '.. and all is right after another one');
 	session_end($_) foreach $writer, $refresh;
+}
+
+# A refresh waits for one transaction, and another one begins to write intervals that are stale
+# because their documents were new
+foreach my $kind (grep { $_ eq 'set' } @kinds)
+{
+	my ($first, $second, $refresh) = map { session_start($nodes[0]) } 1 .. 3;
+
+	$nodes[0]->safe_psql('postgres', "SELECT _mongo_ts_mark_late('$kind.hours', '2024-01-01', now())");
+	session_query($first, "BEGIN; INSERT INTO $kind.points VALUES ('2024-02-27 01:01Z', 'k1', 1)");
+	session_send($refresh, "SELECT mongo_ts_refresh_rollup('$kind.hours')");
+	await_lock($refresh);
+	session_query($second, "BEGIN; INSERT INTO $kind.points VALUES ('2024-02-26 01:01Z', 'k1', 5000)");
+	session_query($first, 'COMMIT');
+	session_wait($refresh);
+	session_query($second, 'COMMIT');
+	check($kind, 'a transaction marks what it writes beside a refresh');
+	check_all($kind, '.. and all is right after another one');
+	session_end($_) foreach $first, $second, $refresh;
 }
 
 # ---- Tables of another role --------------------------------------------------
