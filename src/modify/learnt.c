@@ -166,18 +166,15 @@ set_due(MtsTrial *trial, bool may_try)
 
 /*
  * mts_learnt_begin_batch
- *		Decide what a batch of writes may assume.
+ *		Decide what a batch of writes may assume.  npoints are those of the
+ *		batch, also of buckets that still grow.
  */
 void
-mts_learnt_begin_batch(MtsLearnt *learnt, List *writes)
+mts_learnt_begin_batch(MtsLearnt *learnt, List *writes, int npoints)
 {
 	const MtsTargeting *targeting = learnt->targeting;
 	int n = list_length(writes);
-	int64 npoints = 0;
-	ListCell *lc;
 
-	foreach (lc, writes)
-		npoints += ((const MtsBucketWrite *) lfirst(lc))->n;
 	set_due(&learnt->new_buckets,
 			looks_new(&targeting->table->layout, n, npoints) &&
 				may_assume(learnt, writes) && may_be_refused(learnt));
@@ -224,19 +221,13 @@ mts_learnt_record(const MtsGuess *guess, const MtsOp *ops, int nops)
 	MtsTrial *trial = guess->trial;
 	int ntried = 0, nrefused = 0;
 
-	if (!trial)
-		return;
 	for (int i = 0; i < nops; i++)
 	{
 		ntried += ops[i].nforms > 1;
 		nrefused += ops[i].form > 0;
 	}
-	/* without a trial, the next slice need not wait for one */
-	if (ntried == 0)
-	{
-		trial->is_due = false;
+	if (!trial || ntried == 0)
 		return;
-	}
 	trial->is_proven = nrefused * 2 < ntried;
 	if (trial->is_proven)
 		trial->refused = 0;

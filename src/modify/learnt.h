@@ -38,7 +38,8 @@ typedef struct MtsGuess
 
 extern void mts_learnt_init(MtsLearnt *learnt, const MtsTargeting *targeting,
 							MtsBulk *bulk);
-extern void mts_learnt_begin_batch(MtsLearnt *learnt, List *writes);
+extern void mts_learnt_begin_batch(MtsLearnt *learnt, List *writes,
+								   int npoints);
 extern MtsGuess mts_learnt_guess(MtsLearnt *learnt, int nwrites);
 extern void mts_learnt_record(const MtsGuess *guess, const MtsOp *ops,
 							  int nops);

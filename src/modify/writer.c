@@ -261,7 +261,7 @@ send_slices(MtsWriter *writer, List *writes)
 	if (n == 0)
 		finish_sent(writer);
 	else
-		mts_learnt_begin_batch(&writer->learnt, writes);
+		mts_learnt_begin_batch(&writer->learnt, writes, writer->npoints);
 	for (int first = 0; first < n; first = end)
 	{
 		MtsGuess guess = mts_learnt_guess(&writer->learnt, n - first);
