@@ -1142,7 +1142,10 @@ finish_all(void)
 	}
 }
 
-/* Raise an error if there are transactions, because two phases are not had. */
+/*
+ * Raise an error if there are transactions, because MongoDB has no two-phase
+ * commit.
+ */
 static void
 refuse_prepare(void)
 {
