@@ -301,7 +301,9 @@ SKIP:
 
 	query(q{ALTER FOREIGN TABLE folded ALTER k SET (n_distinct = 3); ANALYZE folded;
 		UPDATE pg_class SET reltuples = 1e10, relpages = 1e8 WHERE oid = 'folded'::regclass});
-	like(query("EXPLAIN $first"), qr/MongoDB Query: db\.folded\.aggregate\(.*\$first/, 'MongoDB finds the first of each');
+	# FerretDB has no such plan
+	like(query("EXPLAIN $first"), qr/MongoDB Query: db\.folded\.aggregate\(.*\$first/, 'MongoDB finds the first of each')
+	  if ($ENV{MONGO_TS_SERVER} // '') ne 'ferretdb';
 	is(query(qq{SELECT string_agg(k, ',' ORDER BY k COLLATE "C") FROM ($first) q}), 'A,a,b', '.. byte by byte');
 	query('ALTER FOREIGN TABLE folded ALTER k RESET (n_distinct); ANALYZE folded');
 	query(q{INSERT INTO folded VALUES ('2024-01-01Z', 'B', 9), ('2024-01-01 00:01Z', 'B', 8)});
