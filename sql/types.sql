@@ -146,7 +146,7 @@ SELECT mongo_ts_command('types', format('{"insert": "named", "documents": [
 CREATE FUNCTION said(statement text) RETURNS text LANGUAGE sql AS $$
   SELECT convert_from(convert_to(try(statement), 'UTF8'), 'UTF8');
 $$;
-SELECT said(format('INSERT INTO named VALUES (''2020-01-01Z'', %L, 1)', left('xy', n) || repeat('é', 150))) ~ 'é\.{4}(\n|$)' AS is_named,
+SELECT said(format('INSERT INTO named VALUES (''2020-01-01Z'', %L, 1)', left('xy', n) || repeat('é', 150))) ~ 'é\.{4}$' AS is_named,
     said(format($$SELECT mongo_ts_command('types', '{"%s": 1}')$$, left('xy', n) || repeat('é', 300))) ~ 'éé' AS is_said
   FROM generate_series(0, 1) n;
 
