@@ -72,7 +72,7 @@ typedef enum State
 	ENDED    /* and all others: the server has no more */
 } State;
 
-/* The batch at hand, and the document of it that was returned last */
+/* The current batch, and its document that was returned last */
 typedef struct Batch
 {
 	MtsReply reply;        /* its bytes; the next batch replaces them */

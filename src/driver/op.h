@@ -2,10 +2,10 @@
  * op.h
  *		One write, as a list of forms.
  *
- * A form is tried when those before it have failed.  The first one is the
- * most hopeful: it takes the server least, but assumes what is stored.  The
- * last one is right whatever is stored.  Who builds a write builds the list,
- * and says of each form what follows if it fails.  Nobody changes it later.
+ * A form is tried when those before it have failed.  The first one costs the
+ * server least, but assumes what is stored.  The last one is right whatever is
+ * stored.  Who builds a write builds the list, and says of each form what
+ * follows if it fails.  Nobody changes the list later.
  */
 #ifndef MTS_OP_H
 #define MTS_OP_H
@@ -63,7 +63,7 @@ typedef struct MtsOp
 	const bson_t *identity; /* by which writes of one bucket are sorted, and
 							 * that messages name; NULL for the selector */
 
-	/* what became of it */
+	/* the outcome */
 	int duplicates;      /* how often a duplicate key refused it */
 	const char *refusal; /* the server's message, in UTF-8, or NULL */
 	int code;            /* of the refusal */

@@ -8,11 +8,11 @@
  * those where that is not known.
  *
  * It is never missing, except after ROLLBACK PREPARED, and never wrong.  A
- * reply that has written documents
- * is recorded when it is read (bulk.c), and a transaction when it is committed
- * (xact.c).  A write that has no reply yet when PostgreSQL aborts belongs to a
- * round that bulk.c lists: that is settled before the warnings, and recorded
- * unless the server has said that nothing was written.
+ * reply that has written documents is recorded when it is read (bulk.c), and a
+ * transaction when it is committed (xact.c).  A write that has no reply yet
+ * when PostgreSQL aborts belongs to a round that bulk.c lists: that is settled
+ * before the warnings, and recorded unless the server has said that nothing
+ * was written.
  */
 #include "driver/stored.h"
 
