@@ -10,7 +10,7 @@
  * in its way.  It is sent in parts if it is too large for the server, and each
  * write by itself if the collection cannot have a transaction.  The unit of a
  * statement, or of PostgreSQL's transaction, has the writes of several calls.
- * Nothing of it is sent in parts, and an error in a block is raised at once.
+ * It is never sent in parts, and an error in a block is raised at once.
  * Elsewhere each write is stored by itself, and so is the only one of a call.
  *
  * Writes are sent unordered, and sorted by bucket, so that sessions which
@@ -78,7 +78,7 @@
  * How many plain commands with a number may be under way.  Each needs its own
  * session, because the server knows only the last number of a session.
  */
-#define MAX_PLAIN lengthof(((MtsWriteSessions *) NULL)->lsids)
+#define MAX_PLAIN MTS_WRITE_SESSIONS
 
 /* SQL's advisory locks have the classes 1 and 2. */
 #define LOCK_CLASS 3
@@ -125,8 +125,8 @@ typedef struct MtsRound
 					* PostgreSQL aborts */
 	MtsConnection *connection;
 	const MtsStoredTable *table;
-	MtsWriteSessions *sessions; /* that no other round uses */
-	MtsOp **ops;                /* to be sent, sorted */
+	MtsLsid *lsids; /* of sessions that no other round uses */
+	MtsOp **ops;    /* to be sent, sorted */
 	int n;
 	int64 npoints;                    /* of the call */
 	int64 nlost;                      /* points that are refused for good */
@@ -405,7 +405,7 @@ choose_number(const MtsRound *round, Command *command)
 		command->kind == MTS_OP_DELETE_MANY)
 		return;
 	command->lsid =
-		&round->sessions->lsids[(command - round->part.commands) % MAX_PLAIN];
+		&round->lsids[(command - round->part.commands) % MAX_PLAIN];
 	command->number = mts_transaction_next_number(connection);
 }
 
@@ -428,12 +428,12 @@ record(const MtsRound *round, const Command *command, const bson_t *document)
 	const MtsOp *op = command->ops[0];
 
 	if (op->seen)
-		mts_xact_record_read(bulk->connection, bulk->database,
+		mts_xact_record_read(round->part.unit, bulk->database,
 							 mts_seen_command(op->seen, &round->part.attempt,
 											  mts_document_utf8(
 												  bulk->collection)),
 							 op->seen);
-	mts_xact_record(bulk->connection, bulk->database, document,
+	mts_xact_record(round->part.unit, bulk->database, document,
 					command->kind != MTS_OP_DELETE_MANY ? command->n
 					: op->seen                          ? op->seen->ndocuments
 														: -1,
@@ -956,7 +956,7 @@ check_seen(const MtsRound *round)
  *
  * If some updates may have found nothing, their next forms follow.  A reply
  * does not tell which updates these are, so all writes are sent again.  The
- * transaction need not be aborted, since what is stored is stored again.
+ * transaction need not be aborted, since the same points are stored again.
  */
 static bool
 finish_tried_commands(MtsRound *round, bson_error_t *error)
@@ -965,7 +965,7 @@ finish_tried_commands(MtsRound *round, bson_error_t *error)
 		return false;
 	if (round->part.affected >= round->part.n || !give_up_updates(round))
 		return true;
-	mts_xact_drop(round->bulk->connection);
+	mts_xact_drop(round->part.unit);
 	return do_commands(round, error);
 }
 
@@ -1011,7 +1011,7 @@ keep_writes(MtsRound *round, bson_error_t *error)
 	if (round->part.has_duplicate || (is_call && !all_found))
 		mts_xact_abort_unit(round->part.unit, NULL);
 	else if (all_found && !is_call)
-		mts_xact_keep(round->connection,
+		mts_xact_keep(round->part.unit,
 					  round->part.changed > 0 ? round->table : NULL,
 					  reports_new(round->ops[0]) ? round->part.created : 0);
 	return true;
@@ -1030,8 +1030,8 @@ raise_abort(const MtsRound *round, const bson_error_t *error)
 
 /*
  * Do the writes of a part as commands of a unit.  Returns whether they are
- * done, or one of a call has found no document.  Otherwise nothing is stored
- * of them; they say why not, and can be sent again.
+ * done, or one of a call has found no document.  Otherwise none of them is
+ * stored.  They have the reason, and can be sent again.
  */
 static bool
 finish_unit(MtsRound *round)
@@ -1200,8 +1200,7 @@ begin_part(MtsRound *round, int tries)
 	else if (round->part.scope == MTS_EACH_CALL)
 	{
 		if (!round->call)
-			round->call =
-				mts_xact_begin_call(round->connection, round->sessions->lsids);
+			round->call = mts_xact_begin_call(round->connection, round->lsids);
 		round->part.unit = round->call;
 	}
 	else
@@ -1214,8 +1213,8 @@ begin_part(MtsRound *round, int tries)
  * Reduce a round to the writes that are sent again, and record those that are
  * refused for good.  Returns true when other sessions are in the way.
  *
- * All writes of a transaction use their next form if one of them does, because
- * the next one that is refused would abort it again.
+ * If one write of a transaction uses its next form, all do, because the next
+ * refused write would abort the transaction again.
  */
 static bool
 select_retries(MtsRound *round, int tries)
@@ -1579,7 +1578,7 @@ begin(MtsBulk *bulk, MtsOp *ops, int nops, bool is_early)
 	bulk->affected = bulk->created = 0;
 	bulk->is_outdated = false;
 	round = bulk->round = make_round(bulk, ops, nops);
-	round->sessions = &connection->writes[!is_alone];
+	round->lsids = connection->writes[!is_alone];
 	if (is_early && postpone(round))
 		return;
 	mts_orphan_kill(connection, true);

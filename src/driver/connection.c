@@ -158,8 +158,8 @@ end_sessions(MtsConnection *connection)
 	append_used(&connection->reads, &list, &n);
 	append_used(&connection->xact, &list, &n);
 	for (int i = 0; i < lengthof(connection->writes); i++)
-		for (int j = 0; j < lengthof(connection->writes[i].lsids); j++)
-			append_used(&connection->writes[i].lsids[j], &list, &n);
+		for (int j = 0; j < MTS_WRITE_SESSIONS; j++)
+			append_used(&connection->writes[i][j], &list, &n);
 	bson_append_array_end(&command, &list);
 	bson_append_utf8(&command, "$db", -1, "admin", -1);
 	if (n > 0)

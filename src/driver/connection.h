@@ -59,11 +59,9 @@ typedef struct MtsTransaction
 	bool is_open;    /* on the server, perhaps */
 } MtsTransaction;
 
-/* The sessions of a bulk write that is under way */
-typedef struct MtsWriteSessions
-{
-	MtsLsid lsids[4]; /* of as many plain writes, or the first of a unit */
-} MtsWriteSessions;
+/* The sessions of a bulk write that is under way: one for each plain write
+ * that is sent, or the first one for a unit */
+#define MTS_WRITE_SESSIONS 4
 
 /* Whether any server of a connection reads snapshots */
 typedef enum MtsSnapshots
@@ -95,18 +93,19 @@ typedef struct MtsConnection
 	MtsSnapshots snapshots;
 	MtsExchange exchange;
 	MtsLsid reads; /* the session of commands without another one */
-	MtsWriteSessions writes[2]; /* of the bulk write that is under way; and of
+	MtsLsid writes
+		[2][MTS_WRITE_SESSIONS]; /* of the bulk write that is under way; and of
 								 * others that are done meanwhile */
-	MtsLsid xact;               /* the session of xact.c */
-	int64 txn_number;           /* the last one in any of these sessions */
-	bool lacks_collation;       /* the server refuses the option */
-	bool is_local;              /* the servers are on this host */
-	bool wants_snapshots;       /* the URI wants it, of each find by itself */
-	int64 round_trips;          /* commands sent since it was opened */
-	int pins;                   /* cursors, writers and calls that use it */
-	bool requires_superuser;    /* nobody else may use it without a password */
-	bool keep_connections;      /* the option: it outlives the transaction */
-	char *comment;              /* the option: a pattern, which may be empty */
+	MtsLsid xact;                /* the session of xact.c */
+	int64 txn_number;            /* the last one in any of these sessions */
+	bool lacks_collation;        /* the server refuses the option */
+	bool is_local;               /* the servers are on this host */
+	bool wants_snapshots;        /* the URI wants it, of each find by itself */
+	int64 round_trips;           /* commands sent since it was opened */
+	int pins;                    /* cursors, writers and calls that use it */
+	bool requires_superuser; /* nobody else may use it without a password */
+	bool keep_connections;   /* the option: it outlives the transaction */
+	char *comment;           /* the option: a pattern, which may be empty */
 	/* its server or mapping has changed, it has failed, or its transaction
 	 * has ended without keep_connections */
 	bool invalid;

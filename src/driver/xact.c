@@ -459,11 +459,9 @@ mts_xact_writes_since(const MtsConnection *connection, const char *database,
  * mts_xact_keep.
  */
 void
-mts_xact_record(const MtsConnection *connection, const char *database,
-				const bson_t *command, int64 ndocuments, bool reports_new)
+mts_xact_record(MtsXact *xact, const char *database, const bson_t *command,
+				int64 ndocuments, bool reports_new)
 {
-	MtsXact *xact = find(connection);
-
 	record_written(xact, mts_document_utf8(database), command);
 	mts_write_log_append(&xact->log, database, command, ndocuments,
 						 reports_new);
@@ -475,10 +473,10 @@ mts_xact_record(const MtsConnection *connection, const char *database,
  *		log.
  */
 void
-mts_xact_record_read(const MtsConnection *connection, const char *database,
+mts_xact_record_read(MtsXact *xact, const char *database,
 					 const bson_t *command, const MtsSeen *seen)
 {
-	mts_write_log_append_read(&find(connection)->log, database, command, seen);
+	mts_write_log_append_read(&xact->log, database, command, seen);
 }
 
 /*
@@ -487,23 +485,21 @@ mts_xact_record_read(const MtsConnection *connection, const char *database,
  *		the same.
  */
 void
-mts_xact_drop(const MtsConnection *connection)
+mts_xact_drop(MtsXact *xact)
 {
-	forget_recorded(find(connection));
+	forget_recorded(xact);
 }
 
 /*
  * mts_xact_keep
  *		Keep the commands that were recorded, because they were done.
  *
- * They have written points of the table, unless it is NULL.
+ * They have written points of the table, unless it is NULL, and have reported
+ * nnew documents as new.
  */
 void
-mts_xact_keep(const MtsConnection *connection, const MtsStoredTable *table,
-			  int64 nnew)
+mts_xact_keep(MtsXact *xact, const MtsStoredTable *table, int64 nnew)
 {
-	MtsXact *xact = find(connection);
-
 	mts_write_log_keep(&xact->log, nnew);
 	keep_written(xact);
 	xact->reads_first = false;
@@ -657,6 +653,7 @@ make(MtsConnection *connection, MtsLsid *lsid, MtsScope scope)
 {
 	MtsXact *xact;
 	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
+
 	xact = palloc0(sizeof(MtsXact));
 	xact->server = pstrdup(GetForeignServer(connection->serverid)->servername);
 	xact->connection = connection;
@@ -959,8 +956,8 @@ mts_xact_postpone(MtsConnection *connection, const char *database,
 {
 	MtsXact *xact = mts_xact_unit(connection);
 
-	mts_xact_record(connection, database, command, 1, false);
-	mts_xact_keep(connection, table, 0);
+	mts_xact_record(xact, database, command, 1, false);
+	mts_xact_keep(xact, table, 0);
 	xact->send = send;
 	xact->send_arg = arg;
 }

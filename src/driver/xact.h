@@ -50,15 +50,14 @@ extern void mts_xact_postpone(MtsConnection *connection, const char *database,
 							  const bson_t *command,
 							  const MtsStoredTable *table, MtsXactSend send,
 							  void *arg);
-extern void mts_xact_record(const MtsConnection *connection,
-							const char *database, const bson_t *command,
-							int64 ndocuments, bool reports_new);
-extern void mts_xact_record_read(const MtsConnection *connection,
-								 const char *database, const bson_t *command,
-								 const MtsSeen *seen);
-extern void mts_xact_drop(const MtsConnection *connection);
-extern void mts_xact_keep(const MtsConnection *connection,
-						  const MtsStoredTable *table, int64 nnew);
+extern void mts_xact_record(MtsXact *xact, const char *database,
+							const bson_t *command, int64 ndocuments,
+							bool reports_new);
+extern void mts_xact_record_read(MtsXact *xact, const char *database,
+								 const bson_t *command, const MtsSeen *seen);
+extern void mts_xact_drop(MtsXact *xact);
+extern void mts_xact_keep(MtsXact *xact, const MtsStoredTable *table,
+						  int64 nnew);
 extern void mts_xact_commit(const MtsConnection *connection);
 
 /* what becomes of it after an error */
