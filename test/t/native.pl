@@ -167,23 +167,26 @@ sub versions
 my $reader = session_start($node);
 my ($rounds, $wrong) = (0, '');
 is(versions(), '', 'all buckets are open');
-session_send($session = session_start($node), 'SELECT add(0, minute, 5) FROM generate_series(30, 50, 10) minute; '
-	  . 'SELECT add(hour, 5, 10) FROM generate_series(1, 8) hour; SELECT add(0, 0, 5); SELECT add(9, 0, 1)');
-while (!session_has_answered($session))
+$session = session_start($node);
+$err = '';
+foreach my $writes ((map { "add(0, $_, 5)" } 30, 40, 50), (map { "add($_, 5, 10)" } 1 .. 8), 'add(0, 0, 5)', 'add(9, 0, 1)')
 {
-	foreach my $sql (sort keys %answers)
+	session_send($session, "SELECT $writes");
+	do
 	{
-		my ($answer, $problem) = session_query($reader, $sql);
-		$wrong ||= "$sql: $answer $problem" if $answer ne $answers{$sql};
-		$rounds++;
-	}
-	$session->{psql}->pump_nb;
+		foreach my $sql (sort keys %answers)
+		{
+			my ($answer, $problem) = session_query($reader, $sql);
+			$wrong ||= "$sql: $answer $problem" if $answer ne $answers{$sql};
+			$rounds++;
+		}
+		$session->{psql}->pump_nb;
+	} until session_has_answered($session);
+	$err .= (session_wait($session))[1];
 }
-($out, $err) = session_wait($session);
 is($err, '', 'the writer ends');
 is($wrong, '', "$rounds queries while buckets change");
-cmp_ok($rounds, '>', 10, 'of which some found them open');
-note 'compressed buckets: ' . versions();
+cmp_ok(versions(), '>', 0, 'some of which MongoDB has compressed meanwhile');
 is(query($_), $answers{$_}, 'and after that') foreach sort keys %answers;
 
 session_end($_) foreach $session, $reader;
