@@ -296,21 +296,17 @@ advances_by_values(const MtsBucket *bucket, const MtsAggregate *aggregate)
 	if (aggregate->narguments > 1 || attribute < 0)
 		return false;
 	kind = mts_bucket_output(bucket, attribute)->kind;
-	return kind == MTS_OUTPUT_TIME ||
-		   ((kind == MTS_OUTPUT_POINT ||
-			 bucket->table->layout.time_kind == MTS_TIME_FLAT) &&
+	return kind == MTS_OUTPUT_TIME || kind == MTS_OUTPUT_POINT ||
+		   (bucket->table->layout.time_kind == MTS_TIME_FLAT &&
 			mts_bucket_takes_words(bucket->table, attribute));
 }
 
-/* Tell whether a condition is evaluated on words, before there are series. */
+/* Tell whether a condition is evaluated on values, before there are series. */
 static bool
-selects_words(const MtsBucket *bucket, const MtsCondition *condition)
+selects_values(const MtsBucket *bucket, const MtsCondition *condition)
 {
-	int column = condition->column;
-
-	return mts_bucket_output(bucket, column)->kind == MTS_OUTPUT_POINT &&
-		   mts_condition_takes_words(condition) &&
-		   mts_bucket_takes_words(bucket->table, column);
+	return mts_bucket_output(bucket, condition->column)->kind ==
+		   MTS_OUTPUT_POINT;
 }
 
 /*
@@ -334,7 +330,7 @@ init_conditions(MtsAnswers *answers)
 	{
 		const MtsCondition *condition = lfirst(lc);
 
-		if (selects_words(bucket, condition))
+		if (selects_values(bucket, condition))
 			clauses = list_delete_ptr(clauses, condition->clause);
 	}
 	answers->series_filter = ExecInitQual(clauses, NULL);
@@ -390,8 +386,8 @@ are_groups_of_series(const MtsAnswers *answers, const bool *is_key)
 
 /*
  * Prepare to read the points of a bucket by series.  The arguments of
- * aggregates and the columns of conditions on words are their values, and all
- * other columns of points, or of documents that are rows, their keys.
+ * aggregates and the columns of conditions on values have values, and all
+ * other columns of points, or of documents that are rows, are their keys.
  */
 static bool
 init_series(MtsAnswers *answers, const Bitmapset *others)
@@ -409,7 +405,7 @@ init_series(MtsAnswers *answers, const Bitmapset *others)
 		if (spec->aggregates[i].narguments > 0)
 			is_value[spec->aggregates[i].arguments[0].attribute] = true;
 	foreach (lc, bucket->conditions)
-		if (selects_words(bucket, lfirst(lc)))
+		if (selects_values(bucket, lfirst(lc)))
 			is_value[((MtsCondition *) lfirst(lc))->column] = true;
 	if (layout->time_column >= 0)
 		is_value[layout->time_column] = false;
@@ -451,40 +447,39 @@ prepare_columns(MtsAnswers *answers, List *private)
 	return init_series(answers, find_others(spec, private, clauses));
 }
 
-/* Advance an aggregate of the current group by points of the batch. */
+/* Advance an aggregate of the current group by points at hand. */
 static void
 advance_by_batch(MtsAnswers *answers, int i, int from, int to)
 {
 	const MtsAggregate *aggregate = &answers->spec->aggregates[i];
 	const MtsBucket *bucket = answers->input->bucket;
-	const Datum *values = NULL;
-	const bool *missing = NULL;
+	MtsPointValues column = {NULL, NULL};
 
 	if (aggregate->narguments > 0)
-		values = mts_bucket_batch_column(
+		column = *mts_bucket_values(
 			bucket,
-			mts_bucket_output(bucket, aggregate->arguments[0].attribute),
-			&missing);
+			mts_bucket_output(bucket, aggregate->arguments[0].attribute));
 	mts_transition_advance_many(&aggregate->transition,
 								&answers->groups->group[i],
-								values ? values + from : NULL,
-								missing ? missing + from : NULL, to - from);
+								column.values ? column.values + from : NULL,
+								column.missing ? column.missing + from : NULL,
+								to - from);
 }
 
 /*
- * Aggregate points of the batch, up to one whose group may be another one;
+ * Aggregate points at hand, up to one whose group may be another one;
  * return that.  They are of one series, or of a bucket without.
  */
 static int
-aggregate_run(MtsAnswers *answers, const MtsBatch *batch, int from, int end)
+aggregate_run(MtsAnswers *answers, const MtsTime *times, int from, int end)
 {
 	MtsGroups *groups = answers->groups;
 	int to;
 
 	if (!mts_agg_group_run_passes(groups, answers->series_filter, end - from))
 		return end;
-	mts_agg_group_enter_point(groups, batch->times[from]);
-	to = mts_agg_group_end_of_run(groups, batch->times, from, end);
+	mts_agg_group_enter_point(groups, times[from]);
+	to = mts_agg_group_end_of_run(groups, times, from, end);
 	for (int i = 0; i < answers->spec->naggregates; i++)
 		if (!groups->excludes[i])
 			advance_by_batch(answers, i, from, to);
@@ -499,11 +494,11 @@ reserve_series(MtsAnswers *answers, const MtsBatch *batch)
 	int n = batch->known.room;
 
 	if (answers->series_bucket != bucket ||
-		answers->keys_version != bucket->keys_version ||
+		answers->keys_version != bucket->keys.version ||
 		answers->groups_version != answers->groups->version)
 	{
 		answers->series_bucket = bucket;
-		answers->keys_version = bucket->keys_version;
+		answers->keys_version = bucket->keys.version;
 		answers->groups_version = answers->groups->version;
 		memset(answers->by_series, 0,
 			   answers->nseries * sizeof(NullableDatum *));
@@ -519,14 +514,13 @@ reserve_series(MtsAnswers *answers, const MtsBatch *batch)
 
 /* Aggregate points of a series, or of a bucket without. */
 static void
-aggregate_series(MtsAnswers *answers, const MtsBatch *batch, int from, int end)
+aggregate_series(MtsAnswers *answers, const MtsTime *times, int from, int end)
 {
 	while (from < end)
 	{
-		mts_bucket_fill_row(answers->input->bucket, batch->times[from],
-							answers->row);
+		mts_bucket_fill_row(answers->input->bucket, times[from], answers->row);
 		ExecStoreVirtualTuple(answers->row);
-		from = aggregate_run(answers, batch, from, end);
+		from = aggregate_run(answers, times, from, end);
 		ExecClearTuple(answers->row);
 	}
 }
@@ -554,28 +548,29 @@ aggregate_known(MtsAnswers *answers, const MtsBatch *batch, int series,
 		mts_agg_group_begin_bucket(groups, bucket->unfold.earliest,
 								   bucket->unfold.latest);
 	mts_bucket_enter_series(bucket, series);
-	aggregate_series(answers, batch, from, end);
+	aggregate_series(answers, batch->times, from, end);
 	if (group)
 		*group = groups->group;
 }
 
 /*
- * Aggregate the points of a batch.  In a batch of documents, each was a
- * bucket; the caller counts one of them as answered.
+ * Aggregate points that are sorted by series.  If they were documents, each
+ * was a bucket; the caller counts one of them as answered.
  */
 static void
-aggregate_batch(MtsAnswers *answers, const MtsBatch *batch)
+aggregate_points(MtsAnswers *answers, const MtsPoints *points)
 {
 	MtsBucket *bucket = answers->input->bucket;
+	const MtsBatch *batch = points->series;
 	int end = 0;
 
 	mts_agg_group_begin_bucket(answers->groups, bucket->unfold.earliest,
 							   bucket->unfold.latest);
-	if (answers->groups_are_of_series)
+	if (answers->groups_are_of_series && batch)
 		reserve_series(answers, batch);
-	if (batch->nkeys == 0)
-		aggregate_series(answers, batch, 0, batch->n);
-	for (int i = 0; i < batch->nseries; i++)
+	if (!batch)
+		aggregate_series(answers, points->times, 0, points->n);
+	for (int i = 0; batch && i < batch->nseries; i++)
 	{
 		int from = end;
 
@@ -584,22 +579,25 @@ aggregate_batch(MtsAnswers *answers, const MtsBatch *batch)
 		if (end > from)
 			aggregate_known(answers, batch, i, from, end);
 	}
-	bucket->counters->points += batch->n;
 	if (bucket->reads_documents)
-		bucket->counters->answered[MTS_WAY_COLUMNS] += batch->n - 1;
+		bucket->counters->answered[MTS_WAY_COLUMNS] += points->n - 1;
+	mts_bucket_take(bucket, points->n);
 }
 
 /* Aggregate a bucket by arrays of its values, if it can be read so. */
 static Answer
 answer_by_columns(MtsAnswers *answers)
 {
-	const MtsBatch *batch = mts_bucket_series(answers->input->bucket);
+	MtsBucket *bucket = answers->input->bucket;
+	const MtsPoints *points = mts_bucket_points(bucket);
 	MemoryContext old;
 
-	if (!batch)
+	if (!bucket->points.is_sorted)
 		return NO;
+	if (!points)
+		return YES;
 	old = MemoryContextSwitchTo(answers->econtext->ecxt_per_tuple_memory);
-	aggregate_batch(answers, batch);
+	aggregate_points(answers, points);
 	MemoryContextSwitchTo(old);
 	return YES;
 }
@@ -646,7 +644,7 @@ aggregate_point(MtsAnswers *answers)
 	}
 }
 
-/* Aggregate the points of a bucket one by one. */
+/* Aggregate the points of a bucket as rows. */
 static Answer
 answer_by_points(MtsAnswers *answers)
 {
@@ -664,7 +662,7 @@ answer_by_points(MtsAnswers *answers)
 		ExecStoreVirtualTuple(answers->row);
 		if (mts_agg_group_run_passes(groups, answers->spec->filter, 1))
 		{
-			mts_agg_group_enter_point(groups, bucket->point.time);
+			mts_agg_group_enter_point(groups, mts_bucket_time(bucket));
 			aggregate_point(answers);
 			/* without aggregates, more points of a group add nothing */
 			is_done = answers->spec->naggregates == 0 &&

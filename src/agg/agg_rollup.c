@@ -842,7 +842,7 @@ mts_agg_rollup_next(MtsRollupScan *rollup, TupleTableSlot *row)
 	{
 		if (!mts_scan_next(rollup->scan, rollup->slot))
 			return false;
-		start = rollup->scan->bucket->point.time;
+		start = mts_bucket_time(rollup->scan->bucket);
 		interval = find_interval(rollup, start);
 		if (!interval)
 			refuse_row(rollup, start, "is not of the start of an interval");

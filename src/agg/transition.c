@@ -381,8 +381,7 @@ advance_values(const MtsTransition *transition, NullableDatum *state,
  * mts_transition_advance_many
  *		Advance a transition value by many points.
  *
- * The values are passed by value; they are NULL if the aggregate has no
- * argument.  *missing tells which of them are null; it is NULL if none is.
+ * The values are NULL if the aggregate has no argument.  *missing tells which of them are null; it is NULL if none is.
  */
 void
 mts_transition_advance_many(const MtsTransition *transition,
@@ -391,7 +390,6 @@ mts_transition_advance_many(const MtsTransition *transition,
 {
 	int to;
 
-	Assert(FLOAT8PASSBYVAL);
 	if (!missing)
 	{
 		advance_values(transition, state, values, n);

@@ -97,7 +97,7 @@ compare_slot(const void *a, const void *b, void *arg)
 	const MtsBucket *bucket = a;
 	const MtsChange *change = *(MtsChange *const *) b;
 	const MtsLayout *layout = &bucket->table->layout;
-	const MtsPoint *point = &bucket->point;
+	const MtsPoint *point = &bucket->one_by_one.point;
 	int64_t index[MTS_MAX_SLOTS];
 	const char *texts[MTS_MAX_SLOTS];
 	MtsChange key = {.time = point->time, .index = index, .texts = texts};
@@ -203,7 +203,7 @@ mts_bucket_reader_require_point(const MtsBucketReader *reader,
 
 		mts_change_path(container->path->steps, container->nsteps, change,
 						path);
-		require_element(selector, path, &bucket->point.elements[i]);
+		require_element(selector, path, &bucket->one_by_one.point.elements[i]);
 	}
 	for (int i = 0; layout->nslots == 0 && i < layout->ncolumns; i++)
 		require_whole(bucket->document, &layout->columns[i].path, selector);

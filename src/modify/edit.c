@@ -424,7 +424,7 @@ make_change(const MtsEdits *edits, const Edit *edit)
 	/* the point keeps its slot, which need not be the first for its time */
 	for (int i = 0; i < layout->nslots; i++)
 	{
-		const MtsSlotKey *key = &bucket->point.slots[i];
+		const MtsSlotKey *key = &bucket->one_by_one.point.slots[i];
 
 		change->index[i] = key->index;
 		if (layout->slots[i]->kind == MTS_STEP_COLUMN_KEY)
@@ -446,7 +446,7 @@ find_unnamed(const MtsBucket *bucket, const char **problem)
 		if (layout->columns[i].role == MTS_ROLE_SLOT)
 		{
 			const MtsSlotKey *key =
-				&bucket->point.slots[layout->columns[i].slot];
+				&bucket->one_by_one.point.slots[layout->columns[i].slot];
 
 			*problem = mts_row_target_key_problem(key->text, key->len);
 			if (*problem)
@@ -470,7 +470,7 @@ static void
 mark_edit(const MtsEdits *edits, const MtsChange *change)
 {
 	MtsRollupMarks *marks = edits->writer->marks;
-	MtsTime time = edits->reader->bucket->point.time;
+	MtsTime time = edits->reader->bucket->one_by_one.point.time;
 
 	if (!marks)
 		return;

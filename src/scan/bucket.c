@@ -2,13 +2,16 @@
  * bucket.c
  *		Convert a bucket, and its points, to rows.
  *
- * The bucket's own fields are converted once, when it is opened, and the
- * fields of a point when its row is asked for.  If the bucket is simple, all
- * of its points are read at once (core/bucket/batch.c), which is much faster
- * than unfolding them.  Invalid points and buckets raise an error or are
- * skipped, as option on_invalid says.
+ * The bucket's own fields are converted once, when it is opened.  Its points
+ * are read into arrays, by column, and a row is one of these points.
  *
- * Rows come in the order in which the bucket stores its points.
+ * If the bucket is simple, all points are read at once (core/bucket/batch.c).
+ * Otherwise they are unfolded one by one, some at a time: that works for every
+ * layout, hears of what is invalid, and knows where each point is stored.  In
+ * both cases they come in the order in which the bucket stores them.
+ *
+ * Invalid points and buckets raise an error or are skipped, as option
+ * on_invalid says.
  */
 #include "scan/bucket.h"
 
@@ -19,8 +22,13 @@
 #include "driver/document.h"
 #include "scan/typo.h"
 
-/* So many successive buckets that cannot be read at once end the attempts. */
-#define MAX_FAILURES 16
+/* After failures, this many buckets are unfolded before the next attempt. */
+#define MOST_PAUSE 15
+
+/* So many points are unfolded at a time, and fewer if their values have as many
+ * bytes. */
+#define CAREFUL_ROOM 256
+#define CAREFUL_SIZE (256 * 1024)
 
 /* The points that a series of documents should have in a batch */
 #define LEAST_POINTS 4
@@ -89,12 +97,6 @@ mts_bucket_takes_words(const MtsTable *table, int column)
 	}
 }
 
-static bool
-type_is_text(Oid typid)
-{
-	return typid == TEXTOID || typid == VARCHAROID || typid == BPCHAROID;
-}
-
 /*
  * mts_bucket_takes_key
  *		Tell whether values of a column can be keys of series: their conversion
@@ -103,75 +105,77 @@ type_is_text(Oid typid)
 bool
 mts_bucket_takes_key(const MtsTable *table, int column)
 {
-	const MtsAttribute *attribute = &table->attributes[column];
+	Oid typid = table->attributes[column].typid;
 
-	if (column == table->layout.time_column)
-		return false;
-	return type_is_text(attribute->typid)
-			   ? attribute->typmod < 0
-			   : attribute->typid == BOOLOID ||
-					 mts_bucket_takes_words(table, column);
+	return column != table->layout.time_column &&
+		   (typid == TEXTOID || typid == VARCHAROID || typid == BOOLOID ||
+			mts_bucket_takes_words(table, column));
 }
 
-/*
- * Make a batch of columns; NULL if points must be unfolded.  Rows to be
- * changed are identified by their slots, which a batch does not know.
- */
+/* Make a batch of columns; NULL if points must be unfolded. */
 static MtsBatch *
-new_batch(MtsBucket *bucket, const bool *words, const bool *keys,
+new_batch(MtsBucket *bucket, const bool *values, const bool *keys,
 		  const uint32 *types)
 {
-	const MtsTable *table = bucket->table;
-	const MtsOutput *time =
-		mts_bucket_output(bucket, table->layout.time_column);
 	MtsBatch *batch;
 
-	if (!mts_enable_column_reader || bucket->row_ids || !FLOAT8PASSBYVAL ||
-		(time && (table->attributes[time->column].typid != TIMESTAMPTZOID ||
-				  table->attributes[time->column].typmod >= 0)))
+	if (!mts_enable_column_reader)
 		return NULL;
 	batch = palloc(sizeof(MtsBatch));
-	return mts_batch_init(batch, &table->layout, words, keys, types,
+	return mts_batch_init(batch, &bucket->table->layout, values, keys, types,
 						  &bucket->arena)
 			   ? batch
 			   : NULL;
 }
 
-/* Make the batch of the columns that rows need; NULL if there is none. */
+/*
+ * Make the batch of the columns that rows need; NULL if there is none.  Texts
+ * are those of few series most often, so that they are read as keys first.
+ */
 static MtsBatch *
 new_batch_of_rows(MtsBucket *bucket)
 {
 	const MtsLayout *layout = &bucket->table->layout;
-	bool *words = palloc0((layout->ncolumns + 1) * sizeof(bool));
+	bool *values = palloc0((layout->ncolumns + 1) * sizeof(bool));
 	bool *keys = palloc0((layout->ncolumns + 1) * sizeof(bool));
 
 	if (layout->ncontainers == 0)
 		return NULL;
 	for (int i = 0; i < bucket->noutputs; i++)
 	{
-		int column = bucket->outputs[i].column;
+		const MtsOutput *output = &bucket->outputs[i];
+		int column = output->column;
+		Oid typid = bucket->table->attributes[column].typid;
 
-		keys[column] = bucket->outputs[i].kind == MTS_OUTPUT_SLOT;
-		if (bucket->outputs[i].kind != MTS_OUTPUT_POINT)
-			continue;
-		words[column] = mts_bucket_takes_words(bucket->table, column);
-		keys[column] = !words[column];
-		if (keys[column] && !mts_bucket_takes_key(bucket->table, column))
-			return NULL;
+		keys[column] = output->kind == MTS_OUTPUT_SLOT ||
+					   (output->kind == MTS_OUTPUT_POINT &&
+						bucket->texts_are_keys &&
+						(typid == TEXTOID || typid == VARCHAROID));
+		values[column] = output->kind == MTS_OUTPUT_POINT && !keys[column];
 	}
-	return new_batch(bucket, words, keys, NULL);
+	return new_batch(bucket, values, keys, NULL);
+}
+
+/* Read texts as values from now on: they are no keys, or too many. */
+static void
+read_texts_as_values(MtsBucket *bucket)
+{
+	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(bucket));
+
+	bucket->texts_are_keys = false;
+	bucket->at_once = (MtsFastReader){.batch = new_batch_of_rows(bucket)};
+	MemoryContextSwitchTo(old);
 }
 
 /*
  * mts_bucket_new
  *		Prepare to convert those columns of a table's buckets that are needed.
  *
- * Everything is allocated in the current memory context, but the values of a
- * row in row_context, which each row resets.
+ * It is allocated in the current memory context.
  */
 MtsBucket *
 mts_bucket_new(const MtsTable *table, const bool *needed, MtsRowIds *row_ids,
-			   MtsCounters *counters, MemoryContext row_context)
+			   MtsCounters *counters)
 {
 	const MtsLayout *layout = &table->layout;
 	int n = layout->ncolumns + 1; /* of memory: never 0 */
@@ -182,7 +186,6 @@ mts_bucket_new(const MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 	bucket->hides_values = !mts_table_shows_values(table);
 	bucket->row_ids = row_ids;
 	bucket->counters = counters;
-	bucket->row_context = row_context;
 	bucket->outputs = palloc(n * sizeof(MtsOutput));
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (needed[i])
@@ -193,16 +196,24 @@ mts_bucket_new(const MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 	bucket->values = palloc0(n * sizeof(Datum));
 	bucket->nulls = palloc(n * sizeof(bool));
 	memset(bucket->nulls, true, n * sizeof(bool));
-	bucket->point.elements =
+	bucket->one_by_one.point.elements =
 		palloc0((layout->ncontainers + 1) * sizeof(MtsElement));
 	bucket->context =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw bucket",
 							  ALLOCSET_DEFAULT_SIZES);
-	bucket->key_context =
+	bucket->points_context =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw points",
+							  ALLOCSET_DEFAULT_SIZES);
+	bucket->keys.context =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw keys",
 							  ALLOCSET_SMALL_SIZES);
+	bucket->points.columns =
+		palloc0((bucket->noutputs + 1) * sizeof(MtsPointValues));
 	mts_unfold_init(&bucket->unfold, layout, NULL, &bucket->arena);
-	bucket->row_batch = bucket->next_batch = new_batch_of_rows(bucket);
+	bucket->texts_are_keys = true;
+	bucket->at_once.batch = new_batch_of_rows(bucket);
+	if (!bucket->at_once.batch)
+		read_texts_as_values(bucket);
 	return bucket;
 }
 
@@ -230,11 +241,10 @@ types_of(Oid typid)
  *		Read all points of a bucket, or many documents that are rows, at once
  *		and sorted by series; false if that is not possible.
  *
- * is_value are the columns that are read as words, and is_key those that tell
- * series apart.  remembers_series tells that a series takes the caller long
- * when it is new, and not in later batches.  Rows of such batches must not be
- * asked for.  Call this before the first bucket, in the memory context of the
- * bucket.
+ * is_value are the columns that have a value for each point, and is_key those
+ * that tell series apart.  remembers_series tells that a series takes the
+ * caller long when it is new, and not in later batches.  Call this before the
+ * first bucket, in the memory context of the bucket.
  */
 bool
 mts_bucket_read_series(MtsBucket *bucket, const bool *is_value,
@@ -250,13 +260,12 @@ mts_bucket_read_series(MtsBucket *bucket, const bool *is_value,
 	for (int i = 0; i < layout->ncolumns; i++)
 		if (mts_type_key_holds(table->attributes[i].key_type, BSON_TYPE_INT32))
 			types[i] = types_of(table->attributes[i].typid);
-	bucket->series_batch = new_batch(bucket, is_value, is_key, types);
-	if (!bucket->series_batch)
+	bucket->by_series.batch = new_batch(bucket, is_value, is_key, types);
+	if (!bucket->by_series.batch)
 		return false;
-	bucket->next_batch = bucket->series_batch;
 	bucket->reads_documents = is_flat;
 	bucket->remembers_series = remembers_series;
-	bucket->series_batch->needs_time =
+	bucket->by_series.batch->needs_time =
 		mts_bucket_output(bucket, layout->time_column) != NULL;
 	return true;
 }
@@ -280,6 +289,29 @@ mts_bucket_last_time(const MtsLayout *layout, MtsTime start)
 
 /* ---- Invalid points and buckets ----------------------------------------- */
 
+static bool
+start_unfolding(MtsBucket *bucket, const bson_t *document)
+{
+	bucket->document = document;
+	return mts_unfold_start(&bucket->unfold, bson_get_data(document),
+							document->len);
+}
+
+/*
+ * Find the slots of the point that is converted, of those that were read at
+ * once: unfolding finds it at the same place.
+ */
+static void
+find_converted(MtsBucket *bucket)
+{
+	MtsPoint *point = &bucket->one_by_one.point;
+
+	(void) start_unfolding(bucket, bucket->document);
+	for (int i = -1; i < bucket->converting_point; i++)
+		(void) mts_unfold_next(&bucket->unfold, point);
+	bucket->converting_point = -1;
+}
+
 /* Error context: the document, and the field that is converted */
 static void
 describe_bucket(void *arg)
@@ -292,8 +324,11 @@ describe_bucket(void *arg)
 				   bucket->collection->name);
 		return;
 	}
+	if (bucket->converting_point >= 0)
+		find_converted(bucket);
 	if (bucket->converting)
-		mts_unfold_locate(&bucket->unfold, &bucket->point, bucket->converting);
+		mts_unfold_locate(&bucket->unfold, &bucket->one_by_one.point,
+						  bucket->converting);
 	errcontext("MongoDB collection \"%s.%s\", _id %s, path \"%s\"",
 			   bucket->table->database, bucket->collection->name,
 			   mts_document_id_shell(bucket->document),
@@ -377,7 +412,8 @@ convert_field(MtsBucket *bucket, const MtsOutput *output, Datum *value,
 
 	*isnull = false;
 	switch (
-		mts_unfold_value(&bucket->unfold, &bucket->point, column, &element))
+		mts_unfold_value(&bucket->unfold, &bucket->one_by_one.point, column,
+						 &element))
 	{
 		case MTS_MALFORMED:
 			*error = bucket->unfold.invalid.error;
@@ -408,14 +444,6 @@ convert_bucket(MtsBucket *bucket, MtsError *error)
 	}
 	bucket->converting = NULL;
 	return true;
-}
-
-static bool
-start_unfolding(MtsBucket *bucket, const bson_t *document)
-{
-	bucket->document = document;
-	return mts_unfold_start(&bucket->unfold, bson_get_data(document),
-							document->len);
 }
 
 /*
@@ -464,6 +492,15 @@ open_bucket(MtsBucket *bucket, MtsBucketSource *source, const bson_t *document)
 	return false;
 }
 
+/* Let the points be read from the first one on. */
+static void
+begin_points(MtsBucket *bucket)
+{
+	bucket->is_begun = false;
+	bucket->points.n = bucket->points.next = 0;
+	bucket->points.is_last = false;
+}
+
 /*
  * mts_bucket_open
  *		Begin with a bucket that a source has read; false if it is invalid, or
@@ -487,8 +524,9 @@ mts_bucket_open(MtsBucket *bucket, MtsBucketSource *source,
 	bucket->collection = source->collection;
 	bucket->source = source;
 	bucket->converting = NULL;
+	bucket->converting_point = -1;
 	bucket->ninvalid = 0;
-	bucket->points = MTS_POINTS_UNREAD;
+	begin_points(bucket);
 	bucket->unfold.ranges = &query->ranges;
 	bucket->unfold.accepts_null_time = query->accepts_null_time;
 	bucket->unfold.headers_only = query->content == MTS_CONTENT_HEADERS;
@@ -501,25 +539,24 @@ mts_bucket_open(MtsBucket *bucket, MtsBucketSource *source,
 	return is_open;
 }
 
-/* ---- Rows of a batch ---------------------------------------------------- */
+/* ---- Values of points that are read at once ------------------------------ */
 
-/* Fill a row with the bucket's own values; other columns are null. */
-static void
-begin_row(const MtsBucket *bucket, TupleTableSlot *slot)
+/* What has become of the values of a column */
+typedef enum Converted
 {
-	int n = bucket->table->layout.ncolumns;
-
-	memcpy(slot->tts_values, bucket->values, n * sizeof(Datum));
-	memcpy(slot->tts_isnull, bucket->nulls, n * sizeof(bool));
-}
+	CONVERTED,      /* they are Datums */
+	NEEDS_ELEMENTS, /* as words, they cannot be Datums exactly */
+	NOT_CONVERTED   /* one is invalid */
+} Converted;
 
 /* Convert words to Datums of a type; false if that is not exact. */
 static bool
-convert_words(MtsWords *words, int n, Oid typid)
+convert_words(MtsWords *words, Oid typid)
 {
 	int64 least = typid == INT4OID   ? PG_INT32_MIN
 				  : typid == INT2OID ? PG_INT16_MIN
 									 : PG_INT64_MIN;
+	int n = words->n;
 
 	switch (words->type)
 	{
@@ -559,14 +596,124 @@ convert_words(MtsWords *words, int n, Oid typid)
 	return true;
 }
 
+/* Make the element that a word was; bytes has room for its value. */
+static MtsElement
+element_of_word(const MtsWords *words, int i, uint8 bytes[8])
+{
+	uint64 word = BSON_UINT64_TO_LE((uint64) words->words[i]);
+
+	memcpy(bytes, &word, sizeof(word));
+	return (MtsElement){.type = words->type,
+						.key = "",
+						.value = bytes,
+						.size = mts_words_size(words->type)};
+}
+
+/* Convert the values of points one by one. */
+static Converted
+convert_elements(MtsBucket *bucket, const MtsOutput *output, MtsWords *words)
+{
+	bucket->converting = &bucket->table->layout.columns[output->column];
+	for (int i = 0; i < words->n; i++)
+	{
+		uint8 bytes[8];
+		MtsElement element;
+		MtsError error;
+		Datum value;
+
+		if (words->missing[i])
+			continue;
+		element = words->takes_elements ? words->elements[i]
+										: element_of_word(words, i, bytes);
+		bucket->converting_point = i;
+		if (!mts_from_bson_element(output->converter, &element, &value,
+								   &words->missing[i], &error))
+			return NOT_CONVERTED;
+		words->words[i] = (int64) value;
+		words->has_missing |= words->missing[i];
+	}
+	bucket->converting_point = -1;
+	bucket->converting = NULL;
+	return CONVERTED;
+}
+
+/* Tell whether elements could have been read as words. */
+static bool
+are_words(const MtsBucket *bucket, int column, const MtsWords *words)
+{
+	uint32 types = mts_bucket_takes_words(bucket->table, column)
+					   ? types_of(bucket->table->attributes[column].typid)
+					   : 0;
+	uint8 type = 0;
+
+	for (int i = 0; i < words->n; i++)
+	{
+		uint8 other = words->elements[i].type;
+
+		if (words->missing[i])
+			continue;
+		if (mts_words_size(other) <= 0 ||
+			(types != 0 ? (types >> other & 1) == 0
+						: type != 0 && type != other))
+			return false;
+		type = other;
+	}
+	return true;
+}
+
+/* Convert the values of a column. */
+static Converted
+convert_column(MtsBucket *bucket, const MtsOutput *output, MtsWords *words)
+{
+	Oid typid = bucket->table->attributes[output->column].typid;
+
+	if (!words->takes_elements &&
+		mts_bucket_takes_words(bucket->table, output->column))
+		return convert_words(words, typid) ? CONVERTED : NEEDS_ELEMENTS;
+	if (!words->takes_elements && words->is_mixed)
+		return NEEDS_ELEMENTS;
+	return convert_elements(bucket, output, words);
+}
+
+/*
+ * Convert all values of a batch.  A column whose words do not suffice is read
+ * as elements next, and each column is read like that of the bucket before.
+ */
+static Converted
+convert_columns(MtsBucket *bucket, MtsBatch *batch)
+{
+	Converted result = CONVERTED;
+
+	for (int i = 0; i < bucket->noutputs && result != NOT_CONVERTED; i++)
+	{
+		const MtsOutput *output = &bucket->outputs[i];
+		MtsWords *words = &batch->words[output->column];
+		bool takes_elements = words->takes_elements;
+		Converted converted;
+
+		if (words->room == 0 || output->kind == MTS_OUTPUT_TIME)
+			continue;
+		converted = convert_column(bucket, output, words);
+		if (converted == NEEDS_ELEMENTS)
+			takes_elements = true;
+		else if (takes_elements)
+			takes_elements = !are_words(bucket, output->column, words);
+		mts_words_take_elements(words, takes_elements, &bucket->arena);
+		if (converted != CONVERTED)
+			result = converted;
+	}
+	return result;
+}
+
+/* ---- Keys of series ------------------------------------------------------ */
+
 /* Convert an output's key of a series; false if that fails. */
 static bool
-convert_key(MtsBucket *bucket, int series, const MtsOutput *output,
-			Datum *value, bool *isnull)
+convert_key(MtsBucket *bucket, const MtsBatch *batch, int series,
+			const MtsOutput *output, Datum *value, bool *isnull)
 {
-	const MtsAttribute *attribute = &bucket->table->attributes[output->column];
-	const MtsElement *key =
-		mts_batch_key(bucket->batch, series, output->column);
+	Oid typid = bucket->table->attributes[output->column].typid;
+	const MtsElement *key = mts_batch_key(batch, series, output->column);
 	MtsError error;
 
 	*isnull = !key;
@@ -580,7 +727,7 @@ convert_key(MtsBucket *bucket, int series, const MtsOutput *output,
 								  value, &error);
 	/* a type's input function raises errors, which name the point */
 	if (output->kind == MTS_OUTPUT_POINT && key->type == BSON_TYPE_UTF8 &&
-		!type_is_text(attribute->typid))
+		typid != TEXTOID && typid != VARCHAROID)
 		return false;
 	bucket->converting = &bucket->table->layout.columns[output->column];
 	return mts_from_bson_element(output->converter, key, value, isnull,
@@ -589,38 +736,48 @@ convert_key(MtsBucket *bucket, int series, const MtsOutput *output,
 
 /* Forget the keys of all series. */
 static void
-forget_keys(MtsBucket *bucket)
+forget_keys(MtsKeys *keys)
 {
-	MemoryContextReset(bucket->key_context);
-	bucket->keys_room = 0;
-	bucket->keys_version++;
+	MemoryContextReset(keys->context);
+	keys->room = 0;
+	keys->version++;
+}
+
+/*
+ * Forget series and their keys, if the batch knows many or is another one, and
+ * keys if one could not be converted.
+ */
+static void
+forget_many_series(MtsBucket *bucket, MtsBatch *batch)
+{
+	if (mts_batch_forget_series(batch) || bucket->keys.of != batch)
+		forget_keys(&bucket->keys);
+	bucket->keys.of = batch;
 }
 
 /* Make room for the keys of all series that the batch knows. */
 static void
-reserve_keys(MtsBucket *bucket)
+reserve_keys(MtsKeys *keys, const MtsSeriesSet *known, int noutputs)
 {
-	const MtsSeriesSet *known = &bucket->batch->known;
-	int old = bucket->keys_room;
-	int n = known->room * bucket->noutputs;
+	int old = keys->room;
+	int n = known->room * noutputs;
 
 	if (old >= known->n)
 		return;
 	if (old == 0)
 	{
-		bucket->keys = palloc(n * sizeof(Datum));
-		bucket->key_nulls = palloc(n * sizeof(bool));
-		bucket->has_keys = palloc(known->room * sizeof(bool));
+		keys->values = palloc(n * sizeof(Datum));
+		keys->nulls = palloc(n * sizeof(bool));
+		keys->are_set = palloc(known->room * sizeof(bool));
 	}
 	else
 	{
-		bucket->keys = repalloc(bucket->keys, n * sizeof(Datum));
-		bucket->key_nulls = repalloc(bucket->key_nulls, n * sizeof(bool));
-		bucket->has_keys =
-			repalloc(bucket->has_keys, known->room * sizeof(bool));
+		keys->values = repalloc(keys->values, n * sizeof(Datum));
+		keys->nulls = repalloc(keys->nulls, n * sizeof(bool));
+		keys->are_set = repalloc(keys->are_set, known->room * sizeof(bool));
 	}
-	memset(bucket->has_keys + old, false, known->room - old);
-	bucket->keys_room = known->room;
+	memset(keys->are_set + old, false, known->room - old);
+	keys->room = known->room;
 }
 
 /*
@@ -628,72 +785,75 @@ reserve_keys(MtsBucket *bucket)
  * false if that fails.
  */
 static bool
-convert_keys(MtsBucket *bucket, int series)
+convert_keys(MtsBucket *bucket, const MtsBatch *batch, int series)
 {
-	int known = bucket->batch->series[series].known;
+	MtsKeys *keys = &bucket->keys;
+	int known = batch->series[series].known;
 	int first = known * bucket->noutputs;
 
-	for (int i = 0; i < bucket->noutputs && !bucket->has_keys[known]; i++)
-		if (!convert_key(bucket, series, &bucket->outputs[i],
-						 &bucket->keys[first + i],
-						 &bucket->key_nulls[first + i]))
+	for (int i = 0; i < bucket->noutputs && !keys->are_set[known]; i++)
+		if (!convert_key(bucket, batch, series, &bucket->outputs[i],
+						 &keys->values[first + i], &keys->nulls[first + i]))
 			return false;
-	bucket->has_keys[known] = true;
+	keys->are_set[known] = true;
 	return true;
 }
 
 /* Convert the keys of series from one on; false if that fails. */
 static bool
-convert_series(MtsBucket *bucket, int series)
+convert_series(MtsBucket *bucket, const MtsBatch *batch, int series)
 {
-	MemoryContext old = MemoryContextSwitchTo(bucket->key_context);
+	MemoryContext old = MemoryContextSwitchTo(bucket->keys.context);
 	bool is_valid = true;
 
-	reserve_keys(bucket);
-	for (; series < bucket->batch->nseries && is_valid; series++)
-		is_valid = convert_keys(bucket, series);
+	reserve_keys(&bucket->keys, &batch->known, bucket->noutputs);
+	for (; series < batch->nseries && is_valid; series++)
+		is_valid = convert_keys(bucket, batch, series);
 	bucket->converting = NULL;
 	MemoryContextSwitchTo(old);
 	/* the conversion that failed leaves memory behind */
 	if (!is_valid)
-		bucket->keys_of = NULL;
+		bucket->keys.of = NULL;
 	return is_valid;
 }
 
 /* Return the first of the keys of a series in the batch. */
 static inline int
-first_key(const MtsBucket *bucket, int series)
+first_key(const MtsBucket *bucket, const MtsBatch *batch, int series)
 {
-	return bucket->batch->series[series].known * bucket->noutputs;
+	return batch->series[series].known * bucket->noutputs;
 }
 
 /*
  * mts_bucket_enter_series
- *		Let the bucket's own values include the keys of a series of the batch.
+ *		Let the bucket's own values include the keys of a series of the points
+ *		at hand.
  */
 void
 mts_bucket_enter_series(MtsBucket *bucket, int series)
 {
 	int noutputs = bucket->noutputs;
 	const MtsOutput *output = bucket->outputs;
-	const Datum *keys = bucket->keys + first_key(bucket, series);
-	const bool *key_nulls = bucket->key_nulls + first_key(bucket, series);
+	int first = first_key(bucket, bucket->points.series, series);
+	const Datum *values = bucket->keys.values + first;
+	const bool *nulls = bucket->keys.nulls + first;
 
-	bucket->current_series = series;
+	bucket->series = series;
 	for (int n = 0; n < noutputs; n++, output++)
 	{
 		if (output->kind == MTS_OUTPUT_BUCKET && !bucket->reads_documents)
 			continue;
-		bucket->values[output->column] = keys[n];
-		bucket->nulls[output->column] = key_nulls[n];
+		bucket->values[output->column] = values[n];
+		bucket->nulls[output->column] = nulls[n];
 	}
 }
 
+/* ---- Documents that are points ------------------------------------------- */
+
 /* Append a document to the batch; false if it must be unfolded or later. */
 static bool
-append_document(MtsBucket *bucket, const bson_t *document)
+append_document(MtsBucket *bucket, MtsBatch *batch, const bson_t *document)
 {
-	MtsBatch *batch = bucket->batch;
 	int nseries = batch->nseries;
 	bool is_appended;
 
@@ -705,7 +865,7 @@ append_document(MtsBucket *bucket, const bson_t *document)
 		mts_typo_record(bucket);
 	if (!is_appended)
 		return false;
-	if (batch->nseries == nseries || convert_series(bucket, nseries))
+	if (batch->nseries == nseries || convert_series(bucket, batch, nseries))
 		return true;
 	mts_batch_remove_last(batch);
 	return false;
@@ -713,115 +873,71 @@ append_document(MtsBucket *bucket, const bson_t *document)
 
 /*
  * Read the documents that follow the current one into the batch, as far as
- * they can be read so.
+ * they can be read so; false if not even the first one can.
  */
-static void
-read_documents(MtsBucket *bucket)
+static bool
+read_documents(MtsBucket *bucket, MtsBatch *batch)
 {
-	MtsBatch *batch = bucket->batch;
-	ErrorContextCallback callback = {.previous = error_context_stack,
-									 .callback = describe_bucket,
-									 .arg = bucket};
-	MemoryContext old = MemoryContextSwitchTo(bucket->context);
 	const bson_t *document = bucket->document;
+	ErrorContextCallback *callback = error_context_stack;
 	bool is_appended;
 
 	do
 	{
-		error_context_stack = &callback;
-		is_appended = append_document(bucket, document);
+		error_context_stack = callback;
+		is_appended = append_document(bucket, batch, document);
 		bucket->converting = NULL;
-		error_context_stack = callback.previous;
+		/* the next document is not the bucket of the context */
+		error_context_stack = callback->previous;
 	} while (is_appended &&
 			 (document = mts_source_next(bucket->source)) != NULL);
+	error_context_stack = callback;
 	if (document && batch->n > 0)
 		mts_source_push_back(bucket->source, document);
-	MemoryContextSwitchTo(old);
+	/* the next documents have been read, and cannot be unfolded */
+	if (convert_columns(bucket, batch) != CONVERTED)
+		elog(ERROR, "documents were read as words of another type");
+	return batch->n > 0;
 }
 
-/* Convert all words to Datums; false if one cannot be one in its place. */
-static bool
-convert_columns(MtsBucket *bucket)
-{
-	MtsBatch *batch = bucket->batch;
-
-	for (int i = 0; i < bucket->noutputs; i++)
-	{
-		const MtsOutput *output = &bucket->outputs[i];
-		int column = output->column;
-
-		if (batch->words[column].room > 0 && output->kind != MTS_OUTPUT_TIME &&
-			!convert_words(&batch->words[column], batch->n,
-						   bucket->table->attributes[column].typid))
-			return false;
-	}
-	return true;
-}
-
-/*
- * mts_bucket_batch_column
- *		The values that an output has in the points of the batch.
- *
- * *missing tells which are null; it is NULL if none is.
- */
-const Datum *
-mts_bucket_batch_column(const MtsBucket *bucket, const MtsOutput *output,
-						const bool **missing)
-{
-	const MtsBatch *batch = bucket->batch;
-	const MtsWords *words = &batch->words[output->column];
-
-	*missing = NULL;
-	if (output->kind == MTS_OUTPUT_TIME)
-		return (const Datum *) batch->times;
-	if (words->has_missing || words->type == 0)
-		*missing = words->missing;
-	return (const Datum *) words->words;
-}
+/* ---- Conditions and extremes --------------------------------------------- */
 
 /*
  * Evaluate a condition for all points of the batch; false if only the executor
  * can.
  */
 static bool
-select_points(MtsBucket *bucket, MtsCondition *condition, bool *wanted)
+select_points(MtsBucket *bucket, const MtsBatch *batch,
+			  MtsCondition *condition, bool *wanted)
 {
-	const MtsBatch *batch = bucket->batch;
 	const MtsOutput *output = mts_bucket_output(bucket, condition->column);
+	const MtsWords *words = &batch->words[condition->column];
 	bool *holds;
 
 	if (output->kind == MTS_OUTPUT_TIME)
 		return false;
-	if (batch->words[condition->column].room > 0)
+	if (words->room > 0)
 	{
-		const bool *missing;
-		const Datum *values =
-			mts_bucket_batch_column(bucket, output, &missing);
-
-		if (!mts_condition_takes_words(condition))
-			return false;
-		mts_condition_select(condition,
-							 bucket->table->attributes[condition->column]
-								 .typid,
-							 values, missing, batch->n, wanted);
+		mts_condition_select(
+			condition, bucket->table->attributes[condition->column].typid,
+			(const Datum *) words->words,
+			words->has_missing ? words->missing : NULL, batch->n, wanted);
+		return true;
 	}
-	else
+	if (batch->nseries == 0 ||
+		mts_batch_key(batch, 0, condition->column) == NULL)
+		return false;
+	holds = palloc(batch->nseries * sizeof(bool));
+	for (int i = 0; i < batch->nseries; i++)
 	{
-		if (batch->nseries == 0 ||
-			mts_batch_key(batch, 0, condition->column) == NULL)
-			return false;
-		holds = palloc(batch->nseries * sizeof(bool));
-		for (int i = 0; i < batch->nseries; i++)
-		{
-			int n = first_key(bucket, i) + (output - bucket->outputs);
+		int n = first_key(bucket, batch, i) + (output - bucket->outputs);
 
-			holds[i] = mts_condition_holds(condition, bucket->keys[n],
-										   bucket->key_nulls[n]);
-		}
-		for (int i = 0; i < batch->n; i++)
-			wanted[i] &= holds[batch->series_of[i]];
-		pfree(holds);
+		holds[i] = mts_condition_holds(condition, bucket->keys.values[n],
+									   bucket->keys.nulls[n]);
 	}
+	for (int i = 0; i < batch->n; i++)
+		wanted[i] &= holds[batch->series_of[i]];
+	pfree(holds);
 	return true;
 }
 
@@ -830,9 +946,8 @@ select_points(MtsBucket *bucket, MtsCondition *condition, bool *wanted)
  * conditions could not be evaluated.
  */
 static bool
-apply_conditions(MtsBucket *bucket)
+apply_conditions(MtsBucket *bucket, MtsBatch *batch)
 {
-	MtsBatch *batch = bucket->batch;
 	int n = batch->n;
 	bool *wanted;
 	bool are_evaluated = true;
@@ -844,7 +959,7 @@ apply_conditions(MtsBucket *bucket)
 	wanted = palloc(n * sizeof(bool));
 	memset(wanted, true, n * sizeof(bool));
 	foreach (lc, bucket->conditions)
-		are_evaluated &= select_points(bucket, lfirst(lc), wanted);
+		are_evaluated &= select_points(bucket, batch, lfirst(lc), wanted);
 	mts_batch_select(batch, wanted);
 	pfree(wanted);
 	bucket->counters->points += n - batch->n;
@@ -860,9 +975,8 @@ compare_numbers(const void *a, const void *b)
 
 /* Remove the points of the batch that do not come first in their series. */
 static void
-keep_extremes(MtsBucket *bucket)
+keep_extremes(MtsBucket *bucket, MtsBatch *batch)
 {
-	MtsBatch *batch = bucket->batch;
 	int nseries = batch->nkeys > 0 ? batch->nseries : 1;
 	int *first;
 	int read = batch->n;
@@ -892,37 +1006,111 @@ keep_extremes(MtsBucket *bucket)
 	bucket->counters->points += read - n;
 }
 
+/* ---- All points at once -------------------------------------------------- */
+
 /*
- * Forget series and their keys, if the batch knows many or is another one, and
- * keys if one could not be converted.
+ * Tell whether a reader is to be tried for the open bucket.  It does not know
+ * where points are stored.
  */
-static void
-forget_many_series(MtsBucket *bucket)
+static bool
+is_due(const MtsBucket *bucket, MtsFastReader *reader)
 {
-	if (mts_batch_forget_series(bucket->batch) ||
-		bucket->keys_of != bucket->batch)
-		forget_keys(bucket);
-	bucket->keys_of = bucket->batch;
+	if (!reader->batch || bucket->row_ids || bucket->is_stepwise)
+		return false;
+	if (reader->pause == 0)
+		return true;
+	reader->pause--;
+	return false;
 }
 
-/* Read all points as Datums; false if they must be unfolded. */
-static bool
-read_batch(MtsBucket *bucket)
+/*
+ * Record whether an attempt was worth its time.  After each failure, it takes
+ * longer until the next attempt.
+ */
+static void
+record_attempt(MtsFastReader *reader, bool was_worthwhile, int npoints)
 {
-	MtsBatch *batch = bucket->batch;
+	reader->failures = was_worthwhile ? 0 : reader->failures + 1;
+	if (reader->failures > 1)
+		reader->pause =
+			Min((1 << Min(reader->failures - 1, 8)) - 1, MOST_PAUSE) *
+			npoints;
+}
 
-	if (bucket->reads_documents)
+/* Show the points of a batch; false if the time of one cannot be converted. */
+static bool
+show_batch(MtsBucket *bucket, const MtsBatch *batch)
+{
+	MtsPoints *points = &bucket->points;
+	MtsError error;
+
+	points->n = batch->n;
+	points->times = batch->times;
+	points->time_missing = NULL;
+	points->series = batch->nkeys > 0 ? batch : NULL;
+	points->is_sorted = batch == bucket->by_series.batch;
+	points->is_last = true;
+	for (int i = 0; i < bucket->noutputs; i++)
 	{
-		read_documents(bucket);
-		/* the next documents have been read, and cannot be unfolded */
-		if (!convert_columns(bucket))
-			elog(ERROR, "documents were read as words of another type");
+		const MtsOutput *output = &bucket->outputs[i];
+		const MtsAttribute *attribute =
+			&bucket->table->attributes[output->column];
+		const MtsWords *words = &batch->words[output->column];
+		MtsPointValues *column = &points->columns[i];
+		Datum *times;
+
+		*column = (MtsPointValues){NULL, NULL};
+		if (output->kind != MTS_OUTPUT_TIME)
+		{
+			if (words->room > 0)
+				column->values = (const Datum *) words->words;
+			if (words->has_missing)
+				column->missing = words->missing;
+			continue;
+		}
+		column->values = (const Datum *) batch->times;
+		if (attribute->typid == TIMESTAMPTZOID && attribute->typmod < 0)
+			continue;
+		column->values = times = palloc(batch->n * sizeof(Datum) + 1);
+		for (int n = 0; n < batch->n; n++)
+			if (!mts_from_bson_time(output->converter, batch->times[n],
+									&times[n], &error))
+				return false;
 	}
-	else if (!mts_batch_read(batch, &bucket->unfold) ||
-			 !convert_columns(bucket) ||
-			 (batch->nkeys > 0 && !convert_series(bucket, 0)))
-		return false;
-	return batch->n > 0 || !bucket->reads_documents;
+	return true;
+}
+
+/* Begin with words again. */
+static void
+forget_elements(MtsBucket *bucket, MtsBatch *batch)
+{
+	for (int i = 0; i < bucket->noutputs; i++)
+		batch->words[bucket->outputs[i].column].takes_elements = false;
+}
+
+/* Read all values and keys as Datums; false if they must be unfolded. */
+static bool
+read_batch(MtsBucket *bucket, MtsBatch *batch)
+{
+	Converted result;
+
+	if (batch->method == MTS_BATCH_DOCUMENTS)
+		return read_documents(bucket, batch);
+	do
+	{
+		MemoryContextReset(bucket->points_context);
+		if (!start_unfolding(bucket, bucket->document) ||
+			!mts_batch_read(batch, &bucket->unfold))
+		{
+			forget_elements(bucket, batch);
+			return false;
+		}
+		result = convert_columns(bucket, batch);
+	} while (result == NEEDS_ELEMENTS);
+	bucket->converting = NULL;
+	bucket->converting_point = -1;
+	return result == CONVERTED &&
+		   (batch->nkeys == 0 || convert_series(bucket, batch, 0));
 }
 
 /*
@@ -930,224 +1118,242 @@ read_batch(MtsBucket *bucket)
  * Points that are of another series each are not, if the series are new.
  */
 static bool
-is_worthwhile(const MtsBucket *bucket, int nknown)
+is_worthwhile(const MtsBucket *bucket, const MtsBatch *batch, int nknown)
 {
-	const MtsBatch *batch = bucket->batch;
 	int nseries =
 		bucket->remembers_series ? batch->known.n - nknown : batch->nseries;
 
-	return bucket->points == MTS_POINTS_IN_BATCH &&
-		   (batch != bucket->series_batch ||
-			batch->n >= LEAST_POINTS * nseries);
+	return batch != bucket->by_series.batch ||
+		   batch->n >= LEAST_POINTS * nseries;
 }
 
-/*
- * Read all points of the bucket at once, or prepare to unfold it.  Series that
- * are read often in vain are given up, and then columns.
- */
-static void
-choose_reader(MtsBucket *bucket)
+/* Read all points at once, if a reader is due and can. */
+static bool
+read_at_once(MtsBucket *bucket, MtsFastReader *reader)
 {
+	MtsBatch *batch = reader->batch;
+	bool is_read;
 	int nknown;
 
-	bucket->points = MTS_POINTS_UNFOLDED;
-	bucket->batch = bucket->next_batch;
-	bucket->next_of_batch = 0;
-	bucket->current_series = -1;
-	if (bucket->batch)
-	{
-		forget_many_series(bucket);
-		nknown = bucket->batch->known.n;
-		if (read_batch(bucket))
-			bucket->points = MTS_POINTS_IN_BATCH;
-		else
-			(void) start_unfolding(bucket, bucket->document);
-		bucket->failures =
-			is_worthwhile(bucket, nknown) ? 0 : bucket->failures + 1;
-	}
-	if (bucket->points == MTS_POINTS_IN_BATCH)
-	{
-		bucket->is_checked = apply_conditions(bucket);
-		if (bucket->is_checked)
-			keep_extremes(bucket);
-		if (bucket->batch == bucket->series_batch)
-			mts_batch_sort(bucket->batch);
-	}
-	if (bucket->failures == MAX_FAILURES)
-	{
-		bucket->next_batch =
-			bucket->batch == bucket->series_batch ? bucket->row_batch : NULL;
-		bucket->failures = 0;
-	}
-	if (bucket->points == MTS_POINTS_UNFOLDED)
-		bucket->counters->by_points++;
-	else
-		bucket->counters->by_columns +=
-			bucket->reads_documents ? bucket->batch->n : 1;
-}
-
-/* Read all points of the bucket at once; false if it must be unfolded. */
-static bool
-reads_columns(MtsBucket *bucket)
-{
-	if (bucket->points == MTS_POINTS_UNREAD)
-		choose_reader(bucket);
-	return bucket->points == MTS_POINTS_IN_BATCH;
-}
-
-/*
- * mts_bucket_series
- *		Read all points of the bucket, sorted by series; NULL if the rows must
- *		be asked for.
- */
-const MtsBatch *
-mts_bucket_series(MtsBucket *bucket)
-{
-	return reads_columns(bucket) && bucket->batch == bucket->series_batch
-			   ? bucket->batch
-			   : NULL;
-}
-
-/* Fill a row with the next point of the batch; false if there is none. */
-static bool
-next_of_batch(MtsBucket *bucket, TupleTableSlot *slot)
-{
-	const MtsBatch *batch = bucket->batch;
-	int i = bucket->next_of_batch;
-
-	if (i == batch->n)
+	if (!is_due(bucket, reader))
 		return false;
-	bucket->next_of_batch++;
-	bucket->counters->points++;
-	bucket->point.time = batch->times[i];
-	bucket->point.time_is_null = false;
-	if (batch->nkeys > 0 && batch->series_of[i] != bucket->current_series)
-		mts_bucket_enter_series(bucket, batch->series_of[i]);
-	begin_row(bucket, slot);
-	for (int n = 0; n < bucket->noutputs; n++)
+	forget_many_series(bucket, batch);
+	nknown = batch->known.n;
+	is_read = read_batch(bucket, batch);
+	if (!is_read && batch == bucket->at_once.batch && bucket->texts_are_keys &&
+		(batch->has_unfit_keys || !bucket->keys.of))
 	{
-		const MtsOutput *output = &bucket->outputs[n];
-		const Datum *values;
-		const bool *missing;
-
-		if (output->kind != MTS_OUTPUT_TIME &&
-			batch->words[output->column].room == 0)
-			continue;
-		values = mts_bucket_batch_column(bucket, output, &missing);
-		slot->tts_values[output->column] = values[i];
-		slot->tts_isnull[output->column] = missing && missing[i];
+		read_texts_as_values(bucket);
+		return read_at_once(bucket, reader);
 	}
-	return true;
-}
-
-/*
- * mts_bucket_read_batch
- *		Read all points of the bucket at once; NULL if rows must be asked for.
- */
-const MtsBatch *
-mts_bucket_read_batch(MtsBucket *bucket)
-{
-	return reads_columns(bucket) ? bucket->batch : NULL;
-}
-
-/*
- * mts_bucket_take_batch
- *		Read all points of the bucket at once, as if all rows were asked for;
- *		false if they must be.
- */
-bool
-mts_bucket_take_batch(MtsBucket *bucket)
-{
-	if (!reads_columns(bucket))
+	record_attempt(reader, is_read && is_worthwhile(bucket, batch, nknown),
+				   bucket->reads_documents ? batch->room : 1);
+	if (!is_read)
 		return false;
-	bucket->counters->points += bucket->batch->n - bucket->next_of_batch;
-	bucket->next_of_batch = bucket->batch->n;
-	return true;
+	bucket->points.is_checked = apply_conditions(bucket, batch);
+	if (bucket->points.is_checked)
+		keep_extremes(bucket, batch);
+	if (batch == bucket->by_series.batch)
+		mts_batch_sort(batch);
+	return show_batch(bucket, batch);
 }
 
-/* ---- Rows of points ----------------------------------------------------- */
+/* ---- Points one by one --------------------------------------------------- */
 
-/* Fill a row with the current point; false if a value of it is invalid. */
-static bool
-fill_row(MtsBucket *bucket, TupleTableSlot *slot, MtsError *error)
+/* Make the memory of points that are unfolded. */
+static void
+make_careful(MtsBucket *bucket)
 {
-	const MtsLayout *layout = &bucket->table->layout;
-	const MtsPoint *point = &bucket->point;
+	MtsCarefulReader *reader = &bucket->one_by_one;
+	MemoryContext old =
+		MemoryContextSwitchTo(GetMemoryChunkContext(bucket));
+	int room = bucket->is_stepwise ? 1 : CAREFUL_ROOM;
 
-	begin_row(bucket, slot);
+	reader->room = room;
+	reader->times = palloc(room * sizeof(MtsTime));
+	reader->time_missing = palloc(room * sizeof(bool));
+	reader->values = palloc0((bucket->noutputs + 1) * sizeof(Datum *));
+	reader->missing = palloc0((bucket->noutputs + 1) * sizeof(bool *));
 	for (int i = 0; i < bucket->noutputs; i++)
 	{
-		const MtsOutput *output = &bucket->outputs[i];
-		const MtsColumn *column = &layout->columns[output->column];
-		Datum *value = &slot->tts_values[output->column];
-		bool *isnull = &slot->tts_isnull[output->column];
-		bool is_valid = true;
-
-		bucket->converting = column;
-		switch (output->kind)
-		{
-			case MTS_OUTPUT_BUCKET:
-				break;
-			case MTS_OUTPUT_TIME:
-				*isnull = point->time_is_null;
-				if (!point->time_is_null)
-					is_valid = mts_from_bson_time(output->converter,
-												  point->time, value, error);
-				break;
-			case MTS_OUTPUT_SLOT:
-				*isnull = false;
-				is_valid = mts_from_bson_slot(output->converter,
-											  &point->slots[column->slot],
-											  value, error);
-				break;
-			case MTS_OUTPUT_POINT:
-				is_valid = convert_field(bucket, output, value, isnull, error);
-				break;
-		}
-		if (!is_valid)
-			return false;
+		if (bucket->outputs[i].kind == MTS_OUTPUT_BUCKET)
+			continue;
+		reader->values[i] = palloc(room * sizeof(Datum));
+		reader->missing[i] = palloc(room * sizeof(bool));
 	}
-	bucket->converting = NULL;
-	return true;
+	reader->row_ids = palloc(room * sizeof(ItemPointerData));
+	MemoryContextSwitchTo(old);
+}
+
+/* Show the points that are unfolded. */
+static void
+show_unfolded(MtsBucket *bucket)
+{
+	MtsPoints *points = &bucket->points;
+
+	points->n = points->next = 0;
+	points->times = bucket->one_by_one.times;
+	points->time_missing = bucket->one_by_one.time_missing;
+	points->series = NULL;
+	points->is_sorted = points->is_checked = false;
+	for (int i = 0; i < bucket->noutputs; i++)
+		points->columns[i] =
+			(MtsPointValues){bucket->one_by_one.values[i],
+							 bucket->one_by_one.missing[i]};
+}
+
+/* Convert a value of the current point; false if it is invalid. */
+static bool
+convert_value(MtsBucket *bucket, const MtsOutput *output, Datum *value,
+			  bool *isnull, MtsError *error)
+{
+	const MtsPoint *point = &bucket->one_by_one.point;
+	const MtsColumn *column = &bucket->table->layout.columns[output->column];
+
+	bucket->converting = column;
+	*isnull = false;
+	switch (output->kind)
+	{
+		case MTS_OUTPUT_TIME:
+			*isnull = point->time_is_null;
+			return *isnull || mts_from_bson_time(output->converter,
+												 point->time, value, error);
+		case MTS_OUTPUT_SLOT:
+			return mts_from_bson_slot(output->converter,
+									  &point->slots[column->slot], value,
+									  error);
+		default:
+			return convert_field(bucket, output, value, isnull, error);
+	}
 }
 
 /* Check a document that is a row; one without a time may be anywhere. */
 static bool
 check_row(MtsBucket *bucket, MtsError *error)
 {
+	const MtsPoint *point = &bucket->one_by_one.point;
+
 	return bucket->table->layout.time_kind != MTS_TIME_FLAT ||
-		   bucket->point.time_is_null ||
-		   check_collection(bucket, bucket->point.time, error);
+		   point->time_is_null || check_collection(bucket, point->time, error);
 }
 
-/* Fill a row with the next valid point; false if there is none. */
+/* Append the current point; false if it is invalid. */
 static bool
-next_point(MtsBucket *bucket, TupleTableSlot *slot)
+append_point(MtsBucket *bucket, MtsError *error)
 {
-	MtsError error;
+	MtsCarefulReader *reader = &bucket->one_by_one;
+	int n = bucket->points.n;
 
-	for (;;)
-	{
-		bucket->converting = NULL;
-		switch (mts_unfold_next(&bucket->unfold, &bucket->point))
-		{
-			case MTS_DONE:
-				return false;
-			case MTS_INVALID:
-				on_invalid(bucket, &bucket->unfold.invalid.error);
-				continue;
-			case MTS_POINT:
-				break;
-		}
-		if (check_row(bucket, &error) && fill_row(bucket, slot, &error))
-			break;
-		on_invalid(bucket, &error);
-	}
+	if (!check_row(bucket, error))
+		return false;
+	for (int i = 0; i < bucket->noutputs; i++)
+		if (reader->values[i] &&
+			!convert_value(bucket, &bucket->outputs[i], &reader->values[i][n],
+						   &reader->missing[i][n], error))
+			return false;
+	bucket->converting = NULL;
+	reader->times[n] = reader->point.time;
+	reader->time_missing[n] = reader->point.time_is_null;
 	if (bucket->row_ids)
 		mts_row_ids_add(bucket->row_ids, mts_bucket_of_set(bucket),
-						&bucket->unfold, &bucket->point, &slot->tts_tid);
-	bucket->counters->points++;
+						&bucket->unfold, &reader->point, &reader->row_ids[n]);
+	bucket->points.n++;
 	return true;
+}
+
+/* Unfold the next points, and report those that are invalid. */
+static void
+unfold_points(MtsBucket *bucket)
+{
+	MtsCarefulReader *reader = &bucket->one_by_one;
+	MtsError error;
+
+	MemoryContextReset(bucket->points_context);
+	if (reader->room == 0)
+		make_careful(bucket);
+	show_unfolded(bucket);
+	while (bucket->points.n < reader->room &&
+		   MemoryContextMemAllocated(bucket->points_context, false) <
+			   CAREFUL_SIZE)
+	{
+		bucket->converting = NULL;
+		switch (mts_unfold_next(&bucket->unfold, &reader->point))
+		{
+			case MTS_DONE:
+				bucket->points.is_last = true;
+				return;
+			case MTS_INVALID:
+				on_invalid(bucket, &bucket->unfold.invalid.error);
+				break;
+			case MTS_POINT:
+				if (!append_point(bucket, &error))
+					on_invalid(bucket, &error);
+				break;
+		}
+	}
+}
+
+/* ---- Points -------------------------------------------------------------- */
+
+/* Read the first points of the bucket, in the fastest way. */
+static void
+begin_reading(MtsBucket *bucket)
+{
+	bucket->is_begun = true;
+	bucket->series = -1;
+	if (read_at_once(bucket, &bucket->by_series) ||
+		read_at_once(bucket, &bucket->at_once))
+	{
+		bucket->counters->by_columns +=
+			bucket->reads_documents ? bucket->points.n : 1;
+		return;
+	}
+	bucket->points.is_last = false;
+	(void) start_unfolding(bucket, bucket->document);
+	unfold_points(bucket);
+	bucket->counters->by_points++;
+}
+
+/*
+ * mts_bucket_points
+ *		The points at hand, the next of which has not been returned as a row;
+ *		NULL if the bucket has no more points.
+ *
+ * They live until the next call that finds no more of them.
+ */
+MtsPoints *
+mts_bucket_points(MtsBucket *bucket)
+{
+	MtsPoints *points = &bucket->points;
+	ErrorContextCallback callback;
+	MemoryContext old;
+
+	if (points->next < points->n)
+		return points;
+	if (points->is_last)
+		return NULL;
+	callback = (ErrorContextCallback){.previous = error_context_stack,
+									  .callback = describe_bucket,
+									  .arg = bucket};
+	error_context_stack = &callback;
+	old = MemoryContextSwitchTo(bucket->points_context);
+	if (!bucket->is_begun)
+		begin_reading(bucket);
+	while (points->n == 0 && !points->is_last)
+		unfold_points(bucket);
+	MemoryContextSwitchTo(old);
+	error_context_stack = callback.previous;
+	return points->n > 0 ? points : NULL;
+}
+
+/* Fill a row with the bucket's own values; other columns are null. */
+static void
+begin_row(const MtsBucket *bucket, TupleTableSlot *slot)
+{
+	int n = bucket->table->layout.ncolumns;
+
+	memcpy(slot->tts_values, bucket->values, n * sizeof(Datum));
+	memcpy(slot->tts_isnull, bucket->nulls, n * sizeof(bool));
 }
 
 /*
@@ -1157,21 +1363,29 @@ next_point(MtsBucket *bucket, TupleTableSlot *slot)
 bool
 mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot)
 {
-	ErrorContextCallback callback = {.previous = error_context_stack,
-									 .callback = describe_bucket,
-									 .arg = bucket};
-	MemoryContext old;
-	bool found;
+	MtsPoints *points = mts_bucket_points(bucket);
+	int i;
 
-	if (reads_columns(bucket))
-		return next_of_batch(bucket, slot);
-	MemoryContextReset(bucket->row_context);
-	error_context_stack = &callback;
-	old = MemoryContextSwitchTo(bucket->row_context);
-	found = next_point(bucket, slot);
-	MemoryContextSwitchTo(old);
-	error_context_stack = callback.previous;
-	return found;
+	if (!points)
+		return false;
+	i = points->next;
+	mts_bucket_take(bucket, 1);
+	if (points->series && points->series->series_of[i] != bucket->series)
+		mts_bucket_enter_series(bucket, points->series->series_of[i]);
+	begin_row(bucket, slot);
+	for (int n = 0; n < bucket->noutputs; n++)
+	{
+		const MtsPointValues *from = &points->columns[n];
+		int column = bucket->outputs[n].column;
+
+		if (!from->values)
+			continue;
+		slot->tts_values[column] = from->values[i];
+		slot->tts_isnull[column] = from->missing && from->missing[i];
+	}
+	if (bucket->row_ids)
+		slot->tts_tid = bucket->one_by_one.row_ids[i];
+	return true;
 }
 
 /* Move an extreme to a time beyond it, or set it if it is not found yet. */
@@ -1187,16 +1401,21 @@ extend(MtsTime t, bool is_last, bool *found, MtsTime *extreme)
 static bool
 find_extreme(MtsBucket *bucket, bool is_last, MtsTime *extreme)
 {
-	const MtsBatch *batch = reads_columns(bucket) ? bucket->batch : NULL;
+	MtsBatch *batch = bucket->at_once.batch;
+	MtsPoint *point = &bucket->one_by_one.point;
 	MtsUnfolded result;
 	bool found = false;
 
-	for (int i = 0; batch && i < batch->n; i++)
-		extend(batch->times[i], is_last, &found, extreme);
-	while (!batch && (result = mts_unfold_next(&bucket->unfold,
-											   &bucket->point)) != MTS_DONE)
+	if (batch && mts_batch_read(batch, &bucket->unfold))
+	{
+		for (int i = 0; i < batch->n; i++)
+			extend(batch->times[i], is_last, &found, extreme);
+		return found;
+	}
+	(void) start_unfolding(bucket, bucket->document);
+	while ((result = mts_unfold_next(&bucket->unfold, point)) != MTS_DONE)
 		if (result == MTS_POINT)
-			extend(bucket->point.time, is_last, &found, extreme);
+			extend(point->time, is_last, &found, extreme);
 		else
 			on_invalid(bucket, &bucket->unfold.invalid.error);
 	return found;
@@ -1224,9 +1443,8 @@ mts_bucket_keep_extreme(MtsBucket *bucket, bool is_last)
 		bucket->only = (MtsRange){t, t + 1};
 		bucket->only_ranges = (MtsRanges){1, &bucket->only};
 		bucket->unfold.ranges = &bucket->only_ranges;
-		bucket->points = MTS_POINTS_UNREAD;
-		(void) start_unfolding(bucket, bucket->document);
 	}
+	begin_points(bucket);
 	error_context_stack = callback.previous;
 }
 

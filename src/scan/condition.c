@@ -142,13 +142,6 @@ mts_condition_find(const MtsTable *table, Index varno, List *clauses,
 	return conditions;
 }
 
-/* mts_condition_takes_words: tell whether words can be compared with it. */
-bool
-mts_condition_takes_words(const MtsCondition *condition)
-{
-	return condition->strategy != MTS_CONDITION_OTHER;
-}
-
 /* Evaluate the comparison of each word with a constant. */
 #define SELECT(comparison) \
 	do \
@@ -210,6 +203,19 @@ select_integers(int strategy, const Datum *values, int n, int64 word,
 	}
 }
 
+/* Call the operator for each value that is not null. */
+static void
+select_others(MtsCondition *condition, const Datum *values,
+			  const bool *missing, int n, Datum value, bool *wanted)
+{
+	for (int i = 0; i < n; i++)
+		wanted[i] =
+			wanted[i] && !(missing && missing[i]) &&
+			DatumGetBool(FunctionCall2Coll(&condition->function,
+										   condition->collation, values[i],
+										   value));
+}
+
 /* An integer of a type, or a time */
 static int64
 integer_of(Oid typid, Datum value)
@@ -227,15 +233,14 @@ integer_of(Oid typid, Datum value)
 
 /*
  * mts_condition_select
- *		Clear wanted for the points whose word does not fulfil a condition.
+ *		Clear wanted for the points whose value does not fulfil a condition.
  *
- * Integers are values of 64 bits.  missing tells which words are null; it is
+ * Integers are values of 64 bits.  missing tells which values are null; it is
  * NULL if none is.
  */
 void
-mts_condition_select(const MtsCondition *condition, Oid typid,
-					 const Datum *values, const bool *missing, int n,
-					 bool *wanted)
+mts_condition_select(MtsCondition *condition, Oid typid, const Datum *values,
+					 const bool *missing, int n, bool *wanted)
 {
 	bool isnull;
 	Datum value = ExecEvalExpr(condition->value, condition->econtext, &isnull);
@@ -245,7 +250,9 @@ mts_condition_select(const MtsCondition *condition, Oid typid,
 		memset(wanted, false, n * sizeof(bool));
 		return;
 	}
-	if (typid == FLOAT8OID)
+	if (condition->strategy == MTS_CONDITION_OTHER)
+		select_others(condition, values, missing, n, value, wanted);
+	else if (typid == FLOAT8OID)
 		select_doubles(condition->strategy, values, n, DatumGetFloat8(value),
 					   wanted);
 	else

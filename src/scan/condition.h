@@ -30,8 +30,7 @@ typedef struct MtsCondition
 
 extern List *mts_condition_find(const MtsTable *table, Index varno,
 								List *clauses, ExprContext *econtext);
-extern bool mts_condition_takes_words(const MtsCondition *condition);
-extern void mts_condition_select(const MtsCondition *condition, Oid typid,
+extern void mts_condition_select(MtsCondition *condition, Oid typid,
 								 const Datum *values, const bool *missing,
 								 int n, bool *wanted);
 extern bool mts_condition_holds(MtsCondition *condition, Datum value,

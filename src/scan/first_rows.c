@@ -7,10 +7,9 @@
  * row of a series with the least or the greatest time is kept.  Conditions are
  * checked for each row that would be kept, and again by the executor.
  *
- * If a batch of points is checked at once, it is reduced to such points
- * (bucket.c), and no rows are made of them: their values replace those that
- * are kept of their series.  A row is made of a point whose series has none
- * yet.
+ * If points are checked at once, they are reduced to such points (bucket.c),
+ * and no rows are made of them: their values replace those that are kept of
+ * their series.  A row is made of a point whose series has none yet.
  *
  * Rows are returned when all have been read, or when those that are kept need
  * too much memory.  Then a series may be returned several times.  PostgreSQL
@@ -196,7 +195,7 @@ keep(MtsFirstRows *rows, const TupleTableSlot *slot, Kept *kept)
 {
 	const MtsBucket *bucket = rows->scan->bucket;
 
-	kept->time = bucket->point.time;
+	kept->time = mts_bucket_time(bucket);
 	kept->series = -1;
 	for (int i = 0; i < bucket->noutputs; i++)
 	{
@@ -236,7 +235,8 @@ consider(MtsFirstRows *rows, TupleTableSlot *slot)
 	if (entry)
 		kept = mts_hash_additional(rows->table, entry);
 	if (kept &&
-		!mts_bucket_comes_first(rows->extreme, rows->scan->bucket->point.time,
+		!mts_bucket_comes_first(rows->extreme,
+								mts_bucket_time(rows->scan->bucket),
 								kept->time))
 		return NULL;
 	ExecStoreVirtualTuple(slot);
@@ -251,23 +251,23 @@ consider(MtsFirstRows *rows, TupleTableSlot *slot)
 	return is_kept ? kept : NULL;
 }
 
-/* ---- Batches of points -------------------------------------------------- */
+/* ---- Points of known series --------------------------------------------- */
 
 /*
- * Tell whether the series of a batch tell the rows apart, and its points need
+ * Tell whether the series of points tell the rows apart, and the points need
  * not be checked one by one.
  */
 static bool
-takes_batch(const MtsFirstRows *rows, const MtsBatch *batch)
+are_of_series(const MtsFirstRows *rows, const MtsPoints *points)
 {
 	const MtsBucket *bucket = rows->scan->bucket;
 
-	if (batch->nseries == 0 ||
+	if (!points->series ||
 		(rows->quals &&
-		 (bucket->extreme == MTS_EXTREME_NONE || !bucket->is_checked)))
+		 (bucket->extreme == MTS_EXTREME_NONE || !points->is_checked)))
 		return false;
 	for (int i = 0; i < rows->order->nfirst; i++)
-		if (!mts_batch_key(batch, 0, rows->order->keys[i].column))
+		if (!mts_batch_key(points->series, 0, rows->order->keys[i].column))
 			return false;
 	return true;
 }
@@ -277,16 +277,16 @@ static void
 forget_series(MtsFirstRows *rows)
 {
 	memset(rows->by_series, 0, rows->nseries * sizeof(Kept *));
-	rows->keys_version = rows->scan->bucket->keys_version;
+	rows->keys_version = rows->scan->bucket->keys.version;
 }
 
 /* Make room for the series that a batch knows. */
 static void
-reserve_series(MtsFirstRows *rows, const MtsBatch *batch)
+reserve_series(MtsFirstRows *rows, const MtsBatch *series)
 {
-	int n = batch->known.room;
+	int n = series->known.room;
 
-	if (rows->keys_version != rows->scan->bucket->keys_version)
+	if (rows->keys_version != rows->scan->bucket->keys.version)
 		forget_series(rows);
 	if (rows->nseries >= n)
 		return;
@@ -299,52 +299,49 @@ reserve_series(MtsFirstRows *rows, const MtsBatch *batch)
 	rows->nseries = n;
 }
 
-/* Replace what is kept of a series by a point of a batch that is of it. */
+/* Replace what is kept of a series by a point that is of it. */
 static void
-replace(MtsFirstRows *rows, const MtsBatch *batch, int point, Kept *kept)
+replace(MtsFirstRows *rows, const MtsPoints *points, int point, Kept *kept)
 {
 	const MtsBucket *bucket = rows->scan->bucket;
 
-	kept->time = batch->times[point];
+	kept->time = points->times[point];
 	for (int i = 0; i < bucket->noutputs; i++)
 	{
 		const MtsOutput *output = &bucket->outputs[i];
-		const bool *missing;
-		const Datum *values;
+		const MtsPointValues *from = &points->columns[i];
 
-		if (output->kind == MTS_OUTPUT_BUCKET)
+		if (from->values)
+			store_value(rows, kept, i, from->values[point],
+						from->missing && from->missing[point]);
+		else if (output->kind == MTS_OUTPUT_BUCKET)
 			store_value(rows, kept, i, bucket->values[output->column],
 						bucket->nulls[output->column]);
-		else if (output->kind == MTS_OUTPUT_TIME ||
-				 batch->words[output->column].room > 0)
-		{
-			values = mts_bucket_batch_column(bucket, output, &missing);
-			kept->values[i] =
-				(NullableDatum){values[point], missing && missing[point]};
-		}
 	}
 }
 
-/* Keep those points of a batch that come before the rows of their series. */
+/* Keep those points that come before the rows of their series. */
 static void
-consider_batch(MtsFirstRows *rows, const MtsBatch *batch, TupleTableSlot *slot)
+consider_series(MtsFirstRows *rows, const MtsPoints *points,
+				TupleTableSlot *slot)
 {
 	MtsBucket *bucket = rows->scan->bucket;
+	const MtsBatch *batch = points->series;
 
 	reserve_series(rows, batch);
-	while (bucket->next_of_batch < batch->n)
+	while (points->next < points->n)
 	{
-		int point = bucket->next_of_batch;
+		int point = points->next;
 		int series = batch->series[batch->series_of[point]].known;
 		Kept *kept = rows->by_series[series];
-		bool is_first =
-			!kept || mts_bucket_comes_first(rows->extreme, batch->times[point],
-											kept->time);
+		bool is_first = !kept || mts_bucket_comes_first(rows->extreme,
+														points->times[point],
+														kept->time);
 
 		if (is_first && kept && kept->series == series)
-			replace(rows, batch, point, kept);
+			replace(rows, points, point, kept);
 		if (!is_first || (kept && kept->series == series))
-			mts_bucket_skip_row(bucket);
+			mts_bucket_take(bucket, 1);
 		else
 		{
 			(void) mts_bucket_next_row(bucket, slot);
@@ -355,22 +352,26 @@ consider_batch(MtsFirstRows *rows, const MtsBatch *batch, TupleTableSlot *slot)
 	}
 }
 
-/* Read the next rows: those of a batch, or one; false if there is none. */
+/* Read the next points that are at hand; false if there are none. */
 static bool
 read_next(MtsFirstRows *rows, TupleTableSlot *slot)
 {
 	MtsScan *scan = rows->scan;
-	const MtsBatch *batch;
+	const MtsPoints *points = NULL;
 
-	if (!scan->in_bucket)
-		scan->in_bucket = mts_scan_next_bucket(scan) != NULL;
-	if (!scan->in_bucket)
-		return false;
-	batch = mts_bucket_read_batch(scan->bucket);
-	if (batch && takes_batch(rows, batch))
-		consider_batch(rows, batch, slot);
-	scan->in_bucket = mts_bucket_next_row(scan->bucket, slot);
-	if (scan->in_bucket)
+	while (!points)
+	{
+		if (!scan->in_bucket)
+			scan->in_bucket = mts_scan_next_bucket(scan) != NULL;
+		if (!scan->in_bucket)
+			return false;
+		points = mts_bucket_points(scan->bucket);
+		scan->in_bucket = points != NULL;
+	}
+	if (are_of_series(rows, points))
+		consider_series(rows, points, slot);
+	while (points->next < points->n &&
+		   mts_bucket_next_row(scan->bucket, slot))
 		(void) consider(rows, slot);
 	return true;
 }

@@ -322,7 +322,7 @@ keep_first(const MtsMerge *merge, MtsBucket *bucket)
 
 /* Read the run of the next bucket; NULL at the end. */
 static MtsRun *
-read_run(MtsMerge *merge, TupleTableSlot *slot)
+read_run(MtsMerge *merge)
 {
 	MtsBucket *bucket = mts_scan_next_bucket(merge->scan);
 	MemoryContext old;
@@ -335,7 +335,7 @@ read_run(MtsMerge *merge, TupleTableSlot *slot)
 	}
 	keep_first(merge, bucket);
 	old = MemoryContextSwitchTo(merge->memory);
-	run = mts_run_read(merge->run_order, bucket, slot);
+	run = mts_run_read(merge->run_order, bucket);
 	MemoryContextSwitchTo(old);
 	merge->size += run->size;
 	merge->largest = Max(merge->largest, run->size);
@@ -435,7 +435,7 @@ fill_sorter(MtsMerge *merge, TupleTableSlot *slot)
 	while (!is_first(merge, mts_run_last(merge->greatest)))
 	{
 		spill_runs(merge, slot);
-		add_run(merge, read_run(merge, slot));
+		add_run(merge, read_run(merge));
 	}
 	tuplesort_performsort(merge->sorter);
 	merge->is_sorted = true;
@@ -543,7 +543,7 @@ next_row(MtsMerge *merge, TupleTableSlot *slot)
 			break;
 		if (merge->is_at_end)
 			return false;
-		run = read_run(merge, slot);
+		run = read_run(merge);
 		if (!pairingheap_is_empty(merge->runs) &&
 			merge->size > limit + 2 * merge->largest)
 			begin_sorter(merge, slot);

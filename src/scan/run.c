@@ -68,13 +68,14 @@ compare_for_qsort(const void *a, const void *b, void *order)
 }
 
 /*
- * Tell whether the rows of a batch are sorted, or in reverse: their times
+ * Tell whether the rows of a bucket are sorted, or in reverse: their times
  * increase or decrease, and the columns by which they are sorted before the
  * time are the bucket's.
  */
 static bool
-is_in_order_of_time(const MtsRunOrder *order, const MtsBatch *batch)
+is_in_order_of_time(const MtsRunOrder *order, const MtsRun *run)
 {
+	const MtsRow *rows = run->rows;
 	const MtsOutput *outputs = order->bucket->outputs;
 	int column = 0;
 	int increasing = 1;
@@ -86,13 +87,13 @@ is_in_order_of_time(const MtsRunOrder *order, const MtsBatch *batch)
 	if (column == order->ncolumns ||
 		outputs[order->columns[column].output].kind != MTS_OUTPUT_TIME)
 		return false;
-	while (increasing < batch->n &&
-		   batch->times[increasing - 1] < batch->times[increasing])
+	while (increasing < run->n &&
+		   rows[increasing - 1].time < rows[increasing].time)
 		increasing++;
-	while (decreasing < batch->n &&
-		   batch->times[decreasing - 1] > batch->times[decreasing])
+	while (decreasing < run->n &&
+		   rows[decreasing - 1].time > rows[decreasing].time)
 		decreasing++;
-	return increasing >= batch->n || decreasing >= batch->n;
+	return increasing >= run->n || decreasing >= run->n;
 }
 
 /* Sort the rows of a run, if they are not sorted or in reverse already. */
@@ -125,83 +126,59 @@ copy_value(const MtsRunOrder *order, int output, Datum value, bool isnull)
 								   : datumCopy(value, false, att->attlen);
 }
 
-/* Append a copy of the bucket's current row. */
-static void
-append_row(const MtsRunOrder *order, MtsRun *run, const TupleTableSlot *slot)
+/* Copy the bucket's own values, with the keys of each series of points. */
+static MtsRow *
+copy_own(const MtsRunOrder *order, MtsBucket *bucket, const MtsBatch *series)
 {
-	const MtsBucket *bucket = order->bucket;
-	MtsRow *row;
+	int n = series ? series->nseries : 1;
+	MtsRow *own = palloc(n * sizeof(MtsRow) + 1);
 
-	if (run->n == run->room)
+	for (int i = 0; i < n; i++)
 	{
-		run->room = run->room ? run->room * 2 : 64;
-		run->rows = run->rows
-						? repalloc_huge(run->rows, run->room * sizeof(MtsRow))
-						: palloc(run->room * sizeof(MtsRow));
-	}
-	row = &run->rows[run->n++];
-	row->time = bucket->point.time;
-	row->values = palloc(bucket->noutputs * (sizeof(Datum) + sizeof(bool)));
-	row->nulls = (bool *) (row->values + bucket->noutputs);
-	for (int i = 0; i < bucket->noutputs; i++)
-	{
-		int column = bucket->outputs[i].column;
-
-		row->nulls[i] = slot->tts_isnull[column];
-		row->values[i] =
-			copy_value(order, i, slot->tts_values[column], row->nulls[i]);
-	}
-}
-
-/* ---- Batches ------------------------------------------------------------ */
-
-/* Copy the bucket's own values, with the keys of each series of a batch. */
-static void
-copy_own(const MtsRunOrder *order, MtsBucket *bucket, MtsRow *own, int n)
-{
-	for (int series = 0; series < n; series++)
-	{
-		MtsRow *row = &own[series];
+		MtsRow *row = &own[i];
 
 		row->values = palloc(bucket->noutputs * sizeof(Datum));
 		row->nulls = palloc(bucket->noutputs * sizeof(bool));
-		if (bucket->batch->nkeys > 0)
-			mts_bucket_enter_series(bucket, series);
-		for (int i = 0; i < bucket->noutputs; i++)
+		if (series)
+			mts_bucket_enter_series(bucket, i);
+		for (int output = 0; output < bucket->noutputs; output++)
 		{
-			int column = bucket->outputs[i].column;
+			int column = bucket->outputs[output].column;
 
-			row->nulls[i] = bucket->nulls[column];
-			row->values[i] =
-				copy_value(order, i, bucket->values[column], row->nulls[i]);
+			row->nulls[output] = bucket->nulls[column];
+			row->values[output] =
+				copy_value(order, output, bucket->values[column],
+						   row->nulls[output]);
 		}
 	}
+	return own;
 }
 
-/* Set the values that an output has in the points of a batch. */
+/* Set the values that an output has in points. */
 static void
-set_column(const MtsBucket *bucket, int output, MtsRow *rows)
+set_column(const MtsRunOrder *order, int output, const MtsPoints *points,
+		   MtsRow *rows)
 {
-	const bool *missing;
-	const Datum *values =
-		mts_bucket_batch_column(bucket, &bucket->outputs[output], &missing);
-	int n = bucket->batch->n;
+	const MtsPointValues *from = &points->columns[output];
+	int column = order->bucket->outputs[output].column;
+	bool is_copied = !TupleDescAttr(order->desc, column)->attbyval;
 
-	for (int i = 0; i < n; i++)
-		rows[i].values[output] = values[i];
-	for (int i = 0; i < n && missing; i++)
-		rows[i].nulls[output] = missing[i];
+	for (int i = 0; i < points->n; i++)
+		rows[i].values[output] = from->values[i];
+	for (int i = 0; i < points->n && from->missing; i++)
+		rows[i].nulls[output] = from->missing[i];
+	for (int i = 0; i < points->n && is_copied; i++)
+		rows[i].values[output] = copy_value(
+			order, output, rows[i].values[output], rows[i].nulls[output]);
 }
 
 /* Set the values of an output that all points of a series have. */
 static void
-set_own(const MtsBucket *bucket, int output, const MtsRow *own, MtsRow *rows)
+set_own(int output, const MtsRow *own, const MtsPoints *points, MtsRow *rows)
 {
-	const MtsBatch *batch = bucket->batch;
-	const int *series = batch->nkeys > 0 ? batch->series_of : NULL;
-	int n = batch->n;
+	const int *series = points->series ? points->series->series_of : NULL;
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < points->n; i++)
 	{
 		const MtsRow *of = &own[series ? series[i] : 0];
 
@@ -210,29 +187,29 @@ set_own(const MtsBucket *bucket, int output, const MtsRow *own, MtsRow *rows)
 	}
 }
 
-/* Copy the points of a batch, column by column. */
+/* Append copies of points, column by column. */
 static void
-copy_batch(const MtsRunOrder *order, MtsRun *run, MtsBucket *bucket)
+copy_points(const MtsRunOrder *order, MtsRun *run, MtsBucket *bucket,
+			const MtsPoints *points)
 {
-	const MtsBatch *batch = bucket->batch;
 	int n = bucket->noutputs;
-	int nseries = batch->nkeys > 0 ? batch->nseries : 1;
-	MtsRow *own = palloc(nseries * sizeof(MtsRow));
-	Datum *values = palloc(batch->n * n * sizeof(Datum) + 1);
-	bool *nulls = palloc0(batch->n * n * sizeof(bool) + 1);
+	const MtsRow *own = copy_own(order, bucket, points->series);
+	Datum *values = palloc(points->n * n * sizeof(Datum) + 1);
+	bool *nulls = palloc0(points->n * n * sizeof(bool) + 1);
+	Size size = (run->n + points->n) * sizeof(MtsRow);
+	MtsRow *rows;
 
-	copy_own(order, bucket, own, nseries);
-	run->n = batch->n;
-	run->rows = palloc(batch->n * sizeof(MtsRow) + 1);
-	for (int i = 0; i < batch->n; i++)
-		run->rows[i] =
-			(MtsRow){batch->times[i], values + i * n, nulls + i * n};
+	/* most often, they are all points of the bucket */
+	run->rows = run->rows ? repalloc_huge(run->rows, size) : palloc(size);
+	rows = run->rows + run->n;
+	run->n += points->n;
+	for (int i = 0; i < points->n; i++)
+		rows[i] = (MtsRow){points->times[i], values + i * n, nulls + i * n};
 	for (int i = 0; i < n; i++)
-		if (bucket->outputs[i].kind == MTS_OUTPUT_TIME ||
-			batch->words[bucket->outputs[i].column].room > 0)
-			set_column(bucket, i, run->rows);
+		if (points->columns[i].values)
+			set_column(order, i, points, rows);
 		else
-			set_own(bucket, i, own, run->rows);
+			set_own(i, own, points, rows);
 }
 
 /*
@@ -243,28 +220,26 @@ copy_batch(const MtsRunOrder *order, MtsRun *run, MtsBucket *bucket)
  * begins with a block of the size that PostgreSQL keeps for the next context.
  */
 MtsRun *
-mts_run_read(const MtsRunOrder *order, MtsBucket *bucket, TupleTableSlot *slot)
+mts_run_read(const MtsRunOrder *order, MtsBucket *bucket)
 {
 	MemoryContext memory =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw run",
 							  ALLOCSET_DEFAULT_MINSIZE,
-							  bucket->next_batch ? ALLOCSET_DEFAULT_INITSIZE
-												 : ALLOCSET_SMALL_INITSIZE,
+							  bucket->table->layout.ncontainers > 0
+								  ? ALLOCSET_DEFAULT_INITSIZE
+								  : ALLOCSET_SMALL_INITSIZE,
 							  ALLOCSET_DEFAULT_MAXSIZE);
 	MemoryContext old = MemoryContextSwitchTo(memory);
 	MtsRun *run = palloc0(sizeof(MtsRun));
-	bool is_in_order = false;
+	MtsPoints *points;
 
 	run->memory = memory;
-	if (mts_bucket_take_batch(bucket))
+	while ((points = mts_bucket_points(bucket)) != NULL)
 	{
-		copy_batch(order, run, bucket);
-		is_in_order = is_in_order_of_time(order, bucket->batch);
+		copy_points(order, run, bucket, points);
+		mts_bucket_take(bucket, points->n);
 	}
-	else
-		while (mts_bucket_next_row(bucket, slot))
-			append_row(order, run, slot);
-	sort_rows(order, run, is_in_order);
+	sort_rows(order, run, is_in_order_of_time(order, run));
 	run->size = MemoryContextMemAllocated(memory, false);
 	MemoryContextSwitchTo(old);
 	return run;

@@ -42,7 +42,6 @@ typedef struct MtsRun
 	MemoryContext memory; /* of the run */
 	Size size;            /* of that memory */
 	int n;
-	int room;
 	int next; /* the first row that has not been returned */
 	MtsRow *rows;
 } MtsRun;
@@ -52,8 +51,7 @@ extern MtsRunOrder *mts_run_order_new(const MtsBucket *bucket,
 									  TupleDesc desc);
 extern int mts_run_compare(const MtsRunOrder *order, const MtsRow *a,
 						   const MtsRow *b);
-extern MtsRun *mts_run_read(const MtsRunOrder *order, MtsBucket *bucket,
-							TupleTableSlot *slot);
+extern MtsRun *mts_run_read(const MtsRunOrder *order, MtsBucket *bucket);
 extern void mts_run_fill_slot(const MtsRunOrder *order, const MtsRow *row,
 							  TupleTableSlot *slot);
 

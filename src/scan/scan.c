@@ -65,8 +65,7 @@ new_scan(MtsBucketSource *source, bool *needed, ExprContext *econtext,
 	scan->counters = source->counters;
 	scan->source = source;
 	scan->bucket =
-		mts_bucket_new(source->table, needed, row_ids, source->counters,
-					   econtext->ecxt_per_tuple_memory);
+		mts_bucket_new(source->table, needed, row_ids, source->counters);
 	scan->query_context =
 		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw query",
 							  ALLOCSET_DEFAULT_SIZES);
@@ -265,7 +264,7 @@ mts_scan_set_filter(MtsScan *scan, const bson_t *filter)
 	/* the scan of the statement has warned already */
 	scan->bucket->has_warned = true;
 	/* the changes are found by their slots */
-	scan->bucket->next_batch = NULL;
+	scan->bucket->is_stepwise = true;
 }
 
 /*
@@ -403,12 +402,10 @@ mts_scan_check_types(MtsScan *scan, TupleTableSlot *slot)
 	{
 		if (!bucket)
 		{
-			/* row_context is reset for each row */
 			MemoryContext old = MemoryContextSwitchTo(scan->query_context);
 
 			bucket = mts_bucket_new(scan->table, scan->spec.needed, NULL,
-									palloc0(sizeof(MtsCounters)),
-									scan->econtext->ecxt_per_tuple_memory);
+									palloc0(sizeof(MtsCounters)));
 			slot = MakeSingleTupleTableSlot(slot->tts_tupleDescriptor,
 											&TTSOpsVirtual);
 			MemoryContextSwitchTo(old);

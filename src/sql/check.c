@@ -379,7 +379,8 @@ inspect(MtsBucket *bucket, const MtsError *error)
 	Invalid *invalid;
 
 	if (bucket->converting)
-		mts_unfold_locate(&bucket->unfold, &bucket->point, bucket->converting);
+		mts_unfold_locate(&bucket->unfold, &bucket->one_by_one.point,
+						  bucket->converting);
 	field = bucket->converting
 				? column_text(check, bucket->converting)
 				: find_field(check, bucket->unfold.invalid.where);
@@ -453,10 +454,11 @@ read_points(Check *check, TupleTableSlot *slot)
 	while (mts_bucket_next_row(bucket, slot))
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!bucket->point.time_is_null)
+		if (!mts_bucket_time_is_null(bucket))
 		{
 			has_times = true;
-			mts_timing_add_point(&check->timing, unfold, bucket->point.time);
+			mts_timing_add_point(&check->timing, unfold,
+								 mts_bucket_time(bucket));
 		}
 		for (int i = 0; i < layout->ncolumns; i++)
 			if (layout->columns[i].role == MTS_ROLE_VALUE &&

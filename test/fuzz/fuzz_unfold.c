@@ -195,7 +195,10 @@ check_words(MtsUnfold *unfold, const MtsBatch *batch, int i,
 								   &element) == MTS_ABSENT ||
 				  element.type == BSON_TYPE_NULL;
 		fuzz_check(words->missing[i] == is_null &&
-					   (is_null || element.type == words->type ||
+					   (is_null ||
+						(words->takes_elements
+							 ? words->elements[i].value == element.value
+							 : element.type == words->type) ||
 						words->type == BSON_TYPE_DOUBLE ||
 						words->type == BSON_TYPE_INT64),
 				   "value %d is another", i);

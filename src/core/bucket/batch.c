@@ -4,9 +4,11 @@
  *
  * Most series are stored as numbers, which are read as words (words.c): a
  * value takes 1 ns, and an entry of a compressed column 3 ns.  Unfolding a
- * point takes 40 ns.  Columns that are not numbers can be keys: then the
- * points are read with their series, which are those with the same keys.
- * Whatever is not as simple is left to be unfolded, errors included.
+ * point takes 40 ns.  A column with other values is read as elements; that
+ * does not depend on the other columns.  Columns that are not numbers can also
+ * be keys: then the points are read with their series, which are those with
+ * the same keys.  Whatever is not as simple is left to be unfolded, errors
+ * included.
  */
 #include "core/bucket/batch.h"
 
@@ -258,7 +260,7 @@ mts_batch_clear(MtsBatch *batch)
 	for (int i = 0; i < batch->nseries; i++)
 		batch->known.series[batch->series[i].known].place = -1;
 	batch->n = batch->nseries = 0;
-	batch->lacks_room = false;
+	batch->lacks_room = batch->has_unfit_keys = false;
 	for (int i = 0; i < batch->nwords; i++)
 		mts_words_clear(&batch->words[batch->columns[i]]);
 }
@@ -368,7 +370,8 @@ find_series(MtsBatch *batch, MtsModel *model, const uint8_t *element)
 				keys[k].value = (const uint8_t *) "";
 		}
 		model->series[i] = mts_series_set_find(&batch->known, keys);
-		if (model->series[i] < 0)
+		batch->has_unfit_keys = model->series[i] < 0;
+		if (batch->has_unfit_keys)
 			return false;
 	}
 	/* the keys of slots are in the outline */
@@ -376,10 +379,23 @@ find_series(MtsBatch *batch, MtsModel *model, const uint8_t *element)
 	return true;
 }
 
+/*
+ * Tell whether a value can stay where it is: those that were put together out
+ * of a compressed column are overwritten.
+ */
+static bool
+is_lasting(const MtsBatch *batch, const MtsElement *value)
+{
+	const MtsElement *document = batch->document;
+
+	return !value->value || (value->value >= document->value &&
+							 value->value < document->value + document->size);
+}
+
 /* Append the values of a column of the points of a model. */
 static inline bool
-append_column(MtsWords *words, const MtsModel *model, int column,
-			  int64_t distance, int n)
+append_column(const MtsBatch *batch, MtsWords *words, const MtsModel *model,
+			  int column, int64_t distance, int n)
 {
 	const MtsElement *value = &model->values[column];
 	int end = n + model->npoints;
@@ -399,7 +415,8 @@ append_column(MtsWords *words, const MtsModel *model, int column,
 			if (value->value)
 				moved.value += distance;
 			words->n = i;
-			if (!mts_words_set(words, i, &moved))
+			if ((words->takes_elements && !is_lasting(batch, &moved)) ||
+				!mts_words_set(words, i, &moved))
 				return false;
 		}
 	}
@@ -424,7 +441,7 @@ append_like(MtsBatch *batch, MtsModel *model, const uint8_t *element,
 		return false;
 	}
 	for (int i = 0; i < batch->nwords; i++)
-		if (!append_column(&batch->words[batch->columns[i]], model, i,
+		if (!append_column(batch, &batch->words[batch->columns[i]], model, i,
 						   element - model->base, n))
 			return false;
 	if (batch->nkeys > 0 && !find_series(batch, model, element))
@@ -807,7 +824,7 @@ read_container(const MtsUnfold *unfold, int container, int npoints,
 
 		if (holder->type == BSON_TYPE_BINARY)
 		{
-			if (!mts_compressed_read(holder, words) ||
+			if (words->takes_elements || !mts_compressed_read(holder, words) ||
 				(npoints >= 0 && words->n != npoints))
 				return false;
 		}
@@ -986,8 +1003,7 @@ mts_batch_select(MtsBatch *batch, const bool *wanted)
 		words->n = 0;
 		for (int i = 0; i < batch->n; i++)
 		{
-			words->words[words->n] = words->words[i];
-			words->missing[words->n] = words->missing[i];
+			mts_words_move(words, i, words->n);
 			words->n += wanted[i];
 		}
 	}
@@ -1015,10 +1031,7 @@ mts_batch_keep(MtsBatch *batch, const int *points, int n)
 		MtsWords *words = &batch->words[batch->columns[c]];
 
 		for (int i = 0; i < n; i++)
-		{
-			words->words[i] = words->words[points[i]];
-			words->missing[i] = words->missing[points[i]];
-		}
+			mts_words_move(words, points[i], i);
 		words->n = n;
 	}
 	for (int i = 0; i < batch->nseries; i++)
@@ -1077,6 +1090,27 @@ read_points(MtsBatch *batch, MtsUnfold *unfold)
 	return is_read;
 }
 
+/*
+ * Read those columns as elements whose values were no words; false if there
+ * are none.  The times of points are words.
+ */
+static bool
+admit_elements(MtsBatch *batch)
+{
+	bool is_changed = false;
+
+	for (int i = 0; i < batch->nwords; i++)
+	{
+		MtsWords *words = &batch->words[batch->columns[i]];
+
+		if (!words->is_unfit || words->takes_elements || i == batch->time)
+			continue;
+		mts_words_take_elements(words, true, batch->arena);
+		is_changed = true;
+	}
+	return is_changed;
+}
+
 /* Tell whether points were not read since there is no room for them. */
 static bool
 lacks_room(const MtsBatch *batch)
@@ -1099,19 +1133,23 @@ can_grow(const MtsBatch *batch)
  * mts_batch_read
  *		Read the wanted points of an unfolding that begins with its bucket.
  *
- * False if it has values of another type, more points than there can be room
- * for, keys that are too long, or anything that is invalid.  The caller begins
- * the unfolding again then.
+ * False if it has more points than there can be room for, keys that are too
+ * long, elements that were computed, or anything that is invalid.  The caller
+ * begins the unfolding again then.
  */
 bool
 mts_batch_read(MtsBatch *batch, MtsUnfold *unfold)
 {
+	batch->document = &unfold->document;
 	while (!read_points(batch, unfold))
 	{
-		if (!lacks_room(batch) || !can_grow(batch))
-			return false;
-		mts_batch_clear(batch);
-		make_room(batch, 2 * batch->room);
+		if (!admit_elements(batch))
+		{
+			if (!lacks_room(batch) || !can_grow(batch))
+				return false;
+			mts_batch_clear(batch);
+			make_room(batch, 2 * batch->room);
+		}
 		if (!mts_unfold_start(unfold, unfold->document.value,
 							  unfold->document.size))
 			return false;

@@ -45,16 +45,18 @@ typedef struct MtsBatch
 	int n;           /* points, in the order in which they are stored */
 	int room;        /* for points */
 	bool lacks_room; /* more points could be read at once */
+	bool has_unfit_keys; /* those of a series are too long */
 	MtsTime *times;  /* of the points */
 	MtsWords *words; /* by column: the values of the points; without room
 					  * if the column is not wanted */
 
-	/* the columns that are read: of words, and then keys of series */
+	/* the columns that are read: of values, and then keys of series */
 	int nwords;
 	int ncolumns;
 	int *columns;
 	int time; /* which of them is the time of a point; or -1 */
 	const MtsLayout *layout;
+	const MtsElement *document; /* that is read */
 	const MtsArena *arena; /* of what follows, which is made when points are
 							* read */
 	int64_t *numbers;  /* of the points of a level, and room to unite them */

@@ -1,10 +1,11 @@
 /*
  * words.c
- *		Read the values of a column that are numbers or times.
+ *		Read the values of a column.
  *
- * Most columns have values of one type, whose keys follow each other: reading
- * a key and eight bytes takes 1 ns.  Numbers of several types are values of
- * one of these, if that is exact.
+ * Most columns have numbers or times of one type, whose keys follow each
+ * other: reading a key and eight bytes takes 1 ns.  Numbers of several types
+ * are values of one of these, if that is exact.  Other values are read as
+ * elements, which stay in the document.
  */
 #include "core/bucket/words.h"
 
@@ -18,7 +19,23 @@ mts_words_init(MtsWords *words, int room, const MtsArena *arena)
 	words->words = mts_arena_allocate(arena, room * sizeof(int64_t));
 	words->missing = mts_arena_allocate(arena, room * sizeof(bool));
 	words->numbers = mts_arena_allocate(arena, room * sizeof(int64_t));
+	words->elements = NULL;
+	mts_words_take_elements(words, words->takes_elements, arena);
 	mts_words_clear(words);
+}
+
+/*
+ * mts_words_take_elements
+ *		Have the values that are read next be elements, or words again.
+ */
+void
+mts_words_take_elements(MtsWords *words, bool takes_elements,
+						const MtsArena *arena)
+{
+	words->takes_elements = takes_elements;
+	if (takes_elements && !words->elements)
+		words->elements =
+			mts_arena_allocate(arena, words->room * sizeof(MtsElement));
 }
 
 /* mts_words_clear: remove all values. */
@@ -27,8 +44,20 @@ mts_words_clear(MtsWords *words)
 {
 	words->n = 0;
 	words->type = 0;
+	words->is_mixed = false;
+	words->is_unfit = false;
 	words->has_missing = false;
 	words->lacks_room = false;
+}
+
+/* mts_words_move: overwrite the value of a point with that of another one. */
+void
+mts_words_move(MtsWords *words, int from, int to)
+{
+	words->words[to] = words->words[from];
+	words->missing[to] = words->missing[from];
+	if (words->takes_elements)
+		words->elements[to] = words->elements[from];
 }
 
 /* ---- Numbers of several types ------------------------------------------- */
@@ -77,6 +106,7 @@ admit_type(MtsWords *words, uint8_t type)
 		words->type = type;
 		return true;
 	}
+	words->is_mixed = true;
 	both = common_type(old, type);
 	if (both == 0 || both == old)
 		return both != 0;
@@ -111,15 +141,18 @@ mts_words_set(MtsWords *words, int i, const MtsElement *element)
 {
 	int size = mts_words_size(element->type);
 
-	if (size < 0)
-		return false;
-	if (size > 0)
-		return (element->type == words->type ||
-				admit_type(words, element->type)) &&
-			   set_word(words, i, mts_words_get(element->value, size),
-						element->type);
-	words->missing[i] = words->has_missing = true;
-	return true;
+	words->missing[i] = size == 0;
+	words->has_missing |= size == 0;
+	if (words->takes_elements)
+		words->elements[i] = *element;
+	else if (size != 0)
+		words->is_unfit =
+			size < 0 ||
+			(element->type != words->type &&
+			 !admit_type(words, element->type)) ||
+			!set_word(words, i, mts_words_get(element->value, size),
+					  element->type);
+	return !words->is_unfit;
 }
 
 /* ---- Elements of a document or array ------------------------------------ */
@@ -223,19 +256,11 @@ read_run(const uint8_t *at, const uint8_t *end, uint8_t type, int64_t key,
 	return at;
 }
 
-/*
- * Read the type and the key of an element, and return its value; NULL if it is
- * not of the kind of the others.
- */
+/* Read the key of an element, and return its value; NULL for other keys. */
 static const uint8_t *
 read_head(const uint8_t *at, const uint8_t *end, const MtsWordKeys *keys,
-		  MtsWords *words, int64_t *number)
+		  int64_t *number)
 {
-	uint8_t type = *at;
-
-	if (type != words->type && mts_words_size(type) > 0 &&
-		!admit_type(words, type))
-		return NULL;
 	at = keys->slot ? read_slot_key(keys->slot, at + 1, end, keys->first,
 									keys->limit, number)
 					: read_key(at + 1, keys->limit, number);
@@ -243,8 +268,8 @@ read_head(const uint8_t *at, const uint8_t *end, const MtsWordKeys *keys,
 }
 
 /*
- * Return the size of the value of an element: of any, if only the numbers of
- * elements are wanted.  -1 if it can't be read.  Empty documents are not
+ * Return the size of the value of an element: of any, if elements are read or
+ * only their numbers.  -1 if it can't be read.  Empty documents are not
  * points.
  */
 static int
@@ -254,7 +279,8 @@ value_size(const MtsWords *words, const MtsElementCursor *cursor,
 	MtsElementCursor other = *cursor;
 	MtsElement element;
 
-	if (mts_words_size(*at) >= 0 || !words->numbers_only)
+	if (mts_words_size(*at) >= 0 ||
+		(!words->numbers_only && !words->takes_elements))
 		return mts_words_size(*at);
 	other.at = at;
 	return mts_element_next(&other, &element) == MTS_NEXT_OK &&
@@ -267,14 +293,15 @@ value_size(const MtsWords *words, const MtsElementCursor *cursor,
  * mts_words_read
  *		Append the elements of a document or array, and set their numbers.
  *
- * False if one is not a word, no type has all of them, their keys are others,
- * or there are too many.
+ * False if one is not a word but should be, no type has all of them, their
+ * keys are others, or there are too many.
  */
 bool
 mts_words_read(MtsWords *words, const MtsElement *holder,
 			   const MtsWordKeys *keys)
 {
 	MtsElementCursor cursor;
+	MtsElement element;
 	const uint8_t *at;
 
 	if (!mts_element_open(&cursor, holder->value, holder->size))
@@ -286,14 +313,20 @@ mts_words_read(MtsWords *words, const MtsElement *holder,
 		int size = value_size(words, &cursor, at);
 
 		words->lacks_room = n == words->room;
-		if (size < 0 || words->lacks_room)
+		words->is_unfit = size < 0;
+		if (words->is_unfit || words->lacks_room)
 			return false;
-		at = read_head(at, cursor.end, keys, words, &words->numbers[n]);
+		at = read_head(at, cursor.end, keys, &words->numbers[n]);
 		if (!at || cursor.end - at < size)
 			return false;
-		if (mts_words_size(type) <= 0)
-			words->missing[n] = words->has_missing = true;
-		else if (!set_word(words, n, mts_words_get(at, size), type))
+		element = (MtsElement){.type = words->numbers_only &&
+											   mts_words_size(type) < 0
+										   ? BSON_TYPE_NULL
+										   : type,
+							   .key = "",
+							   .value = at,
+							   .size = size};
+		if (!mts_words_set(words, n, &element))
 			return false;
 		words->n++;
 		at += size;
@@ -333,8 +366,9 @@ mts_words_spread(MtsWords *words, int from, const int64_t *numbers, int n)
 		int64_t number = numbers ? numbers[to - from] : to - from;
 		bool has_word = last >= from && words->numbers[last] == number;
 
-		words->missing[to] = !has_word || words->missing[last];
 		if (has_word)
-			words->words[to] = words->words[last--];
+			mts_words_move(words, last--, to);
+		else
+			words->missing[to] = true;
 	}
 }

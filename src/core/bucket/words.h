@@ -1,6 +1,7 @@
 /*
  * words.h
- *		The values of a column that are numbers or times: 64 bits each.
+ *		The values of a column: words of 64 bits, if they are numbers or times,
+ *		otherwise elements.
  */
 #ifndef MTS_WORDS_H
 #define MTS_WORDS_H
@@ -11,17 +12,23 @@
 #include "core/bson/element.h"
 #include "core/layout/layout.h"
 
-/* The values of a column in successive points, as values of one type */
+/* The values of a column in successive points: words of one type, or any
+ * elements */
 typedef struct MtsWords
 {
 	int n;
-	int room;          /* of the arrays; 0 if the column is not read */
-	bool numbers_only; /* values that are not words are missing, too */
-	uint8_t type;      /* double, int32, int64 or date; 0 if all are missing */
+	int room;            /* of the arrays; 0 if the column is not read */
+	bool numbers_only;   /* values that are not words are missing, too */
+	bool takes_elements; /* values are elements, until the user changes that */
+	uint8_t type;        /* double, int32, int64 or date; 0 if all are missing,
+						  * or the values are elements */
+	bool is_mixed;       /* words had other types, and are of this one now */
+	bool is_unfit;       /* a value is no word, or no type has all of them */
 	bool has_missing;
 	bool lacks_room; /* for more values */
 	int64_t
 		*words; /* integers or the bits of doubles; unspecified if missing */
+	MtsElement *elements; /* in the document; unspecified if missing */
 	bool *missing;
 	int64_t *numbers; /* of elements, by their keys; unspecified for others */
 } MtsWords;
@@ -36,7 +43,10 @@ typedef struct MtsWordKeys
 } MtsWordKeys;
 
 extern void mts_words_init(MtsWords *words, int room, const MtsArena *arena);
+extern void mts_words_take_elements(MtsWords *words, bool takes_elements,
+									const MtsArena *arena);
 extern void mts_words_clear(MtsWords *words);
+extern void mts_words_move(MtsWords *words, int from, int to);
 extern bool mts_words_set(MtsWords *words, int i, const MtsElement *element);
 extern bool mts_words_read(MtsWords *words, const MtsElement *holder,
 						   const MtsWordKeys *keys);
