@@ -453,7 +453,7 @@ advance_by_batch(MtsAnswers *answers, int i, int from, int to)
 {
 	const MtsAggregate *aggregate = &answers->spec->aggregates[i];
 	const MtsBucket *bucket = answers->input->bucket;
-	MtsPointValues column = {NULL, NULL};
+	MtsPointValues column = {0};
 
 	if (aggregate->narguments > 0)
 		column = *mts_bucket_values(

@@ -66,12 +66,39 @@ mts_number_double_text(double d)
 	return text;
 }
 
+/* Powers of ten that divide a short decimal to the nearest double */
+static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8};
+
+/*
+ * Convert a double to a numeric.  A decimal of at most 15 digits that reads
+ * back as the double is the shortest one.  Its digits are an exact double, and
+ * so is the power of ten, so that their quotient is rounded as it is read.
+ */
+static Numeric
+double_as_numeric(double d)
+{
+	for (int scale = 0; scale < lengthof(powers); scale++)
+	{
+		double digits = rint(d * powers[scale]);
+
+		if (!(fabs(digits) < 1e15))
+			break;
+		if (digits / powers[scale] == d)
+			return int64_div_fast_to_numeric((int64) digits, scale);
+	}
+	return mts_number_from_text(mts_number_double_text(d));
+}
+
 /* Read a Decimal128 as a numeric. */
 static Numeric
 decimal_as_numeric(const MtsElement *element)
 {
 	char text[BSON_DECIMAL128_STRING];
+	int64 digits;
+	int scale;
 
+	if (mts_element_short_decimal(element, &digits, &scale))
+		return int64_div_fast_to_numeric(digits, scale);
 	mts_element_decimal(element, text);
 	return mts_number_from_text(text);
 }
@@ -88,8 +115,7 @@ mts_number_as_numeric(const MtsElement *element, Numeric *n)
 	int64 integer;
 
 	if (element->type == BSON_TYPE_DOUBLE)
-		*n = mts_number_from_text(
-			mts_number_double_text(mts_element_double(element)));
+		*n = double_as_numeric(mts_element_double(element));
 	else if (element->type == BSON_TYPE_DECIMAL128)
 		*n = decimal_as_numeric(element);
 	else if (mts_number_as_int64(element, &integer))

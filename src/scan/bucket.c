@@ -22,6 +22,10 @@
 #include "driver/document.h"
 #include "scan/typo.h"
 
+/* The size of documents whose values are converted at once, if that takes
+ * memory */
+#define MOST_SIZE (4 * 1024 * 1024)
+
 /* After failures, this many buckets are unfolded before the next attempt. */
 #define MOST_PAUSE 15
 
@@ -147,16 +151,16 @@ new_batch_of_rows(MtsBucket *bucket)
 		int column = output->column;
 		Oid typid = bucket->table->attributes[column].typid;
 
-		keys[column] = output->kind == MTS_OUTPUT_SLOT ||
-					   (output->kind == MTS_OUTPUT_POINT &&
-						bucket->texts_are_keys &&
-						(typid == TEXTOID || typid == VARCHAROID));
+		keys[column] =
+			output->kind == MTS_OUTPUT_SLOT ||
+			(output->kind == MTS_OUTPUT_POINT && bucket->texts_are_keys &&
+			 (typid == TEXTOID || typid == VARCHAROID));
 		values[column] = output->kind == MTS_OUTPUT_POINT && !keys[column];
 	}
 	return new_batch(bucket, values, keys, NULL);
 }
 
-/* Read texts as values from now on: they are no keys, or too many. */
+/* Read texts as values from now on, which are no keys, or slow ones. */
 static void
 read_texts_as_values(MtsBucket *bucket)
 {
@@ -188,11 +192,17 @@ mts_bucket_new(const MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 	bucket->counters = counters;
 	bucket->outputs = palloc(n * sizeof(MtsOutput));
 	for (int i = 0; i < layout->ncolumns; i++)
-		if (needed[i])
-			bucket->outputs[bucket->noutputs++] =
-				(MtsOutput){kind_of(layout, i), i,
-							mts_from_bson_prepare(table, i,
-												  bucket->hides_values)};
+	{
+		MtsOutputKind kind = kind_of(layout, i);
+
+		if (!needed[i])
+			continue;
+		bucket->outputs[bucket->noutputs++] =
+			(MtsOutput){kind, i,
+						mts_from_bson_prepare(table, i, bucket->hides_values)};
+		bucket->takes_memory |=
+			kind == MTS_OUTPUT_POINT && !mts_bucket_takes_words(table, i);
+	}
 	bucket->values = palloc0(n * sizeof(Datum));
 	bucket->nulls = palloc(n * sizeof(bool));
 	memset(bucket->nulls, true, n * sizeof(bool));
@@ -212,7 +222,8 @@ mts_bucket_new(const MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 	mts_unfold_init(&bucket->unfold, layout, NULL, &bucket->arena);
 	bucket->texts_are_keys = true;
 	bucket->at_once.batch = new_batch_of_rows(bucket);
-	if (!bucket->at_once.batch)
+	if (!bucket->at_once.batch ||
+		bucket->at_once.batch->method == MTS_BATCH_POINTS)
 		read_texts_as_values(bucket);
 	return bucket;
 }
@@ -411,9 +422,8 @@ convert_field(MtsBucket *bucket, const MtsOutput *output, Datum *value,
 	MtsElement element;
 
 	*isnull = false;
-	switch (
-		mts_unfold_value(&bucket->unfold, &bucket->one_by_one.point, column,
-						 &element))
+	switch (mts_unfold_value(&bucket->unfold, &bucket->one_by_one.point,
+							 column, &element))
 	{
 		case MTS_MALFORMED:
 			*error = bucket->unfold.invalid.error;
@@ -1015,7 +1025,8 @@ keep_extremes(MtsBucket *bucket, MtsBatch *batch)
 static bool
 is_due(const MtsBucket *bucket, MtsFastReader *reader)
 {
-	if (!reader->batch || bucket->row_ids || bucket->is_stepwise)
+	if (!reader->batch || bucket->row_ids || bucket->is_stepwise ||
+		(bucket->takes_memory && bucket->document->len > MOST_SIZE))
 		return false;
 	if (reader->pause == 0)
 		return true;
@@ -1033,8 +1044,7 @@ record_attempt(MtsFastReader *reader, bool was_worthwhile, int npoints)
 	reader->failures = was_worthwhile ? 0 : reader->failures + 1;
 	if (reader->failures > 1)
 		reader->pause =
-			Min((1 << Min(reader->failures - 1, 8)) - 1, MOST_PAUSE) *
-			npoints;
+			Min((1 << Min(reader->failures - 1, 8)) - 1, MOST_PAUSE) * npoints;
 }
 
 /* Show the points of a batch; false if the time of one cannot be converted. */
@@ -1045,6 +1055,7 @@ show_batch(MtsBucket *bucket, const MtsBatch *batch)
 	MtsError error;
 
 	points->n = batch->n;
+	points->slot = NULL;
 	points->times = batch->times;
 	points->time_missing = NULL;
 	points->series = batch->nkeys > 0 ? batch : NULL;
@@ -1059,7 +1070,7 @@ show_batch(MtsBucket *bucket, const MtsBatch *batch)
 		MtsPointValues *column = &points->columns[i];
 		Datum *times;
 
-		*column = (MtsPointValues){NULL, NULL};
+		*column = (MtsPointValues){.column = output->column};
 		if (output->kind != MTS_OUTPUT_TIME)
 		{
 			if (words->room > 0)
@@ -1092,21 +1103,13 @@ forget_elements(MtsBucket *bucket, MtsBatch *batch)
 static bool
 read_batch(MtsBucket *bucket, MtsBatch *batch)
 {
-	Converted result;
+	Converted result = NOT_CONVERTED;
 
 	if (batch->method == MTS_BATCH_DOCUMENTS)
 		return read_documents(bucket, batch);
-	do
-	{
-		MemoryContextReset(bucket->points_context);
-		if (!start_unfolding(bucket, bucket->document) ||
-			!mts_batch_read(batch, &bucket->unfold))
-		{
-			forget_elements(bucket, batch);
-			return false;
-		}
-		result = convert_columns(bucket, batch);
-	} while (result == NEEDS_ELEMENTS);
+	while (mts_batch_read(batch, &bucket->unfold) &&
+		   (result = convert_columns(bucket, batch)) == NEEDS_ELEMENTS)
+		(void) start_unfolding(bucket, bucket->document);
 	bucket->converting = NULL;
 	bucket->converting_point = -1;
 	return result == CONVERTED &&
@@ -1127,7 +1130,10 @@ is_worthwhile(const MtsBucket *bucket, const MtsBatch *batch, int nknown)
 		   batch->n >= LEAST_POINTS * nseries;
 }
 
-/* Read all points at once, if a reader is due and can. */
+/*
+ * Read all points at once, if a reader is due and can; otherwise the unfolding
+ * stays at its beginning.
+ */
 static bool
 read_at_once(MtsBucket *bucket, MtsFastReader *reader)
 {
@@ -1137,9 +1143,15 @@ read_at_once(MtsBucket *bucket, MtsFastReader *reader)
 
 	if (!is_due(bucket, reader))
 		return false;
+	MemoryContextReset(bucket->points_context);
 	forget_many_series(bucket, batch);
 	nknown = batch->known.n;
 	is_read = read_batch(bucket, batch);
+	if (!is_read)
+	{
+		forget_elements(bucket, batch);
+		(void) start_unfolding(bucket, bucket->document);
+	}
 	if (!is_read && batch == bucket->at_once.batch && bucket->texts_are_keys &&
 		(batch->has_unfit_keys || !bucket->keys.of))
 	{
@@ -1155,7 +1167,10 @@ read_at_once(MtsBucket *bucket, MtsFastReader *reader)
 		keep_extremes(bucket, batch);
 	if (batch == bucket->by_series.batch)
 		mts_batch_sort(batch);
-	return show_batch(bucket, batch);
+	is_read = show_batch(bucket, batch);
+	if (!is_read)
+		(void) start_unfolding(bucket, bucket->document);
+	return is_read;
 }
 
 /* ---- Points one by one --------------------------------------------------- */
@@ -1165,8 +1180,7 @@ static void
 make_careful(MtsBucket *bucket)
 {
 	MtsCarefulReader *reader = &bucket->one_by_one;
-	MemoryContext old =
-		MemoryContextSwitchTo(GetMemoryChunkContext(bucket));
+	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(bucket));
 	int room = bucket->is_stepwise ? 1 : CAREFUL_ROOM;
 
 	reader->room = room;
@@ -1192,14 +1206,15 @@ show_unfolded(MtsBucket *bucket)
 	MtsPoints *points = &bucket->points;
 
 	points->n = points->next = 0;
+	points->slot = NULL;
 	points->times = bucket->one_by_one.times;
 	points->time_missing = bucket->one_by_one.time_missing;
 	points->series = NULL;
 	points->is_sorted = points->is_checked = false;
 	for (int i = 0; i < bucket->noutputs; i++)
-		points->columns[i] =
-			(MtsPointValues){bucket->one_by_one.values[i],
-							 bucket->one_by_one.missing[i]};
+		points->columns[i] = (MtsPointValues){bucket->outputs[i].column,
+											  bucket->one_by_one.values[i],
+											  bucket->one_by_one.missing[i]};
 }
 
 /* Convert a value of the current point; false if it is invalid. */
@@ -1309,9 +1324,31 @@ begin_reading(MtsBucket *bucket)
 		return;
 	}
 	bucket->points.is_last = false;
-	(void) start_unfolding(bucket, bucket->document);
 	unfold_points(bucket);
 	bucket->counters->by_points++;
+}
+
+/* Read more points, when all at hand are returned; false if there are none. */
+static bool
+read_more(MtsBucket *bucket)
+{
+	MtsPoints *points = &bucket->points;
+	ErrorContextCallback callback = {.previous = error_context_stack,
+									 .callback = describe_bucket,
+									 .arg = bucket};
+	MemoryContext old;
+
+	if (points->is_last)
+		return false;
+	error_context_stack = &callback;
+	old = MemoryContextSwitchTo(bucket->points_context);
+	if (!bucket->is_begun)
+		begin_reading(bucket);
+	while (points->next == points->n && !points->is_last)
+		unfold_points(bucket);
+	MemoryContextSwitchTo(old);
+	error_context_stack = callback.previous;
+	return points->next < points->n;
 }
 
 /*
@@ -1325,25 +1362,8 @@ MtsPoints *
 mts_bucket_points(MtsBucket *bucket)
 {
 	MtsPoints *points = &bucket->points;
-	ErrorContextCallback callback;
-	MemoryContext old;
 
-	if (points->next < points->n)
-		return points;
-	if (points->is_last)
-		return NULL;
-	callback = (ErrorContextCallback){.previous = error_context_stack,
-									  .callback = describe_bucket,
-									  .arg = bucket};
-	error_context_stack = &callback;
-	old = MemoryContextSwitchTo(bucket->points_context);
-	if (!bucket->is_begun)
-		begin_reading(bucket);
-	while (points->n == 0 && !points->is_last)
-		unfold_points(bucket);
-	MemoryContextSwitchTo(old);
-	error_context_stack = callback.previous;
-	return points->n > 0 ? points : NULL;
+	return points->next < points->n || read_more(bucket) ? points : NULL;
 }
 
 /* Fill a row with the bucket's own values; other columns are null. */
@@ -1372,16 +1392,19 @@ mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot)
 	mts_bucket_take(bucket, 1);
 	if (points->series && points->series->series_of[i] != bucket->series)
 		mts_bucket_enter_series(bucket, points->series->series_of[i]);
-	begin_row(bucket, slot);
+	if (points->slot != slot)
+		memset(slot->tts_isnull, true, bucket->table->layout.ncolumns);
+	points->slot = slot;
 	for (int n = 0; n < bucket->noutputs; n++)
 	{
 		const MtsPointValues *from = &points->columns[n];
-		int column = bucket->outputs[n].column;
+		int column = from->column;
 
-		if (!from->values)
-			continue;
-		slot->tts_values[column] = from->values[i];
-		slot->tts_isnull[column] = from->missing && from->missing[i];
+		slot->tts_values[column] =
+			from->values ? from->values[i] : bucket->values[column];
+		slot->tts_isnull[column] = from->values
+									   ? from->missing && from->missing[i]
+									   : bucket->nulls[column];
 	}
 	if (bucket->row_ids)
 		slot->tts_tid = bucket->one_by_one.row_ids[i];
@@ -1445,6 +1468,7 @@ mts_bucket_keep_extreme(MtsBucket *bucket, bool is_last)
 		bucket->unfold.ranges = &bucket->only_ranges;
 	}
 	begin_points(bucket);
+	(void) start_unfolding(bucket, bucket->document);
 	error_context_stack = callback.previous;
 }
 

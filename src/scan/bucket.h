@@ -47,6 +47,7 @@ typedef struct MtsOutput
 /* The values that an output has in points */
 typedef struct MtsPointValues
 {
+	int column;          /* of the layout */
 	const Datum *values; /* by point; NULL: they are the bucket's own, or keys
 						  * of series */
 	const bool *missing; /* which are null; NULL: none is */
@@ -56,14 +57,15 @@ typedef struct MtsPointValues
 typedef struct MtsPoints
 {
 	int n;
-	int next; /* that has not been returned as a row */
+	int next;             /* that has not been returned as a row */
+	TupleTableSlot *slot; /* of the last row: other columns are null there */
 	const MtsTime *times;
 	const bool *time_missing; /* which times are null; NULL: none is */
 	MtsPointValues *columns;  /* by output */
-	const MtsBatch *series;  /* tells of which series points are; or NULL */
-	bool is_sorted;          /* by series, for an aggregation */
-	bool is_checked;         /* all fulfil the conditions */
-	bool is_last;            /* the bucket has no points after these */
+	const MtsBatch *series;   /* tells of which series points are; or NULL */
+	bool is_sorted;           /* by series, for an aggregation */
+	bool is_checked;          /* all fulfil the conditions */
+	bool is_last;             /* the bucket has no points after these */
 } MtsPoints;
 
 /* Reads all points of a bucket at once */
@@ -91,8 +93,8 @@ typedef struct MtsKeys
 {
 	const MtsBatch *of;
 	MemoryContext context;
-	int version; /* changes when the series are numbered anew */
-	int room;    /* for series */
+	int version;   /* changes when the series are numbered anew */
+	int room;      /* for series */
 	Datum *values; /* by known series and output */
 	bool *nulls;
 	bool *are_set; /* by known series: these have been converted */
@@ -103,18 +105,19 @@ typedef struct MtsBucket
 	const MtsTable *table;
 	MtsCounters *counters;
 	int noutputs;
-	MtsOutput *outputs;    /* by column */
-	MtsArena arena;        /* of what is reused from bucket to bucket */
-	MemoryContext context; /* of the current bucket's own values */
+	MtsOutput *outputs;           /* by column */
+	bool takes_memory;            /* some values of points are not words */
+	MtsArena arena;               /* of what is reused from bucket to bucket */
+	MemoryContext context;        /* of the current bucket's own values */
 	MemoryContext points_context; /* of the values of points */
 
 	/* what is asked of buckets; set before the first one */
-	MtsRowIds *row_ids;    /* identifies rows to be changed; or NULL */
-	bool is_stepwise;      /* the last point that was read is that of the row */
-	List *conditions;      /* of points that are read at once */
-	MtsExtreme extreme;    /* which point of each series is wanted, if their
+	MtsRowIds *row_ids;   /* identifies rows to be changed; or NULL */
+	bool is_stepwise;     /* the last point that was read is that of the row */
+	List *conditions;     /* of points that are read at once */
+	MtsExtreme extreme;   /* which point of each series is wanted, if their
 							* keys are the bucket's or those of slots */
-	bool reads_documents;  /* series are of documents, which follow a row */
+	bool reads_documents; /* series are of documents, which follow a row */
 	bool remembers_series; /* only new series take the aggregation long */
 	bool hides_values;     /* the user may not see what is invalid */
 	bool has_warned;       /* of what is invalid */

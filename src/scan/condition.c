@@ -209,11 +209,10 @@ select_others(MtsCondition *condition, const Datum *values,
 			  const bool *missing, int n, Datum value, bool *wanted)
 {
 	for (int i = 0; i < n; i++)
-		wanted[i] =
-			wanted[i] && !(missing && missing[i]) &&
-			DatumGetBool(FunctionCall2Coll(&condition->function,
-										   condition->collation, values[i],
-										   value));
+		wanted[i] = wanted[i] && !(missing && missing[i]) &&
+					DatumGetBool(FunctionCall2Coll(&condition->function,
+												   condition->collation,
+												   values[i], value));
 }
 
 /* An integer of a type, or a time */

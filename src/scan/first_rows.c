@@ -234,10 +234,9 @@ consider(MtsFirstRows *rows, TupleTableSlot *slot)
 	entry = LookupTupleHashEntry(rows->table, rows->keys, NULL, NULL);
 	if (entry)
 		kept = mts_hash_additional(rows->table, entry);
-	if (kept &&
-		!mts_bucket_comes_first(rows->extreme,
-								mts_bucket_time(rows->scan->bucket),
-								kept->time))
+	if (kept && !mts_bucket_comes_first(rows->extreme,
+										mts_bucket_time(rows->scan->bucket),
+										kept->time))
 		return NULL;
 	ExecStoreVirtualTuple(slot);
 	is_kept = passes(rows, slot);
@@ -334,9 +333,9 @@ consider_series(MtsFirstRows *rows, const MtsPoints *points,
 		int point = points->next;
 		int series = batch->series[batch->series_of[point]].known;
 		Kept *kept = rows->by_series[series];
-		bool is_first = !kept || mts_bucket_comes_first(rows->extreme,
-														points->times[point],
-														kept->time);
+		bool is_first =
+			!kept || mts_bucket_comes_first(rows->extreme,
+											points->times[point], kept->time);
 
 		if (is_first && kept && kept->series == series)
 			replace(rows, points, point, kept);
@@ -370,8 +369,7 @@ read_next(MtsFirstRows *rows, TupleTableSlot *slot)
 	}
 	if (are_of_series(rows, points))
 		consider_series(rows, points, slot);
-	while (points->next < points->n &&
-		   mts_bucket_next_row(scan->bucket, slot))
+	while (points->next < points->n && mts_bucket_next_row(scan->bucket, slot))
 		(void) consider(rows, slot);
 	return true;
 }

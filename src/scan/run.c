@@ -168,8 +168,9 @@ set_column(const MtsRunOrder *order, int output, const MtsPoints *points,
 	for (int i = 0; i < points->n && from->missing; i++)
 		rows[i].nulls[output] = from->missing[i];
 	for (int i = 0; i < points->n && is_copied; i++)
-		rows[i].values[output] = copy_value(
-			order, output, rows[i].values[output], rows[i].nulls[output]);
+		rows[i].values[output] =
+			copy_value(order, output, rows[i].values[output],
+					   rows[i].nulls[output]);
 }
 
 /* Set the values of an output that all points of a series have. */

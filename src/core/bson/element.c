@@ -12,6 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The digits in the upper half of a Decimal128, the exponent that stands for 0,
+ * and the scale up to which decimals count as short */
+#define DECIMAL_DIGITS ((UINT64_C(1) << 49) - 1)
+#define DECIMAL_BIAS 6176
+#define DECIMAL_MAX_SCALE 16
+
 static int32_t
 read_int32(const uint8_t *at)
 {
@@ -298,6 +304,31 @@ mts_element_decimal(const MtsElement *element, char *text)
 	decimal.low = BSON_UINT64_FROM_LE(parts[0]);
 	decimal.high = BSON_UINT64_FROM_LE(parts[1]);
 	bson_decimal128_to_string(&decimal, text);
+}
+
+/*
+ * mts_element_short_decimal
+ *		Read a Decimal128 as digits / 10^scale, with scale >= 0; false for those
+ *		with more digits, another scale, or without a value.
+ */
+bool
+mts_element_short_decimal(const MtsElement *element, int64_t *digits,
+						  int *scale)
+{
+	uint64_t parts[2];
+	uint64_t low, high;
+
+	memcpy(parts, element->value, sizeof(parts));
+	low = BSON_UINT64_FROM_LE(parts[0]);
+	high = BSON_UINT64_FROM_LE(parts[1]);
+	/* a sign, 14 bits of the exponent, and digits; in the other form, which
+	 * infinity and NaN have, too, the exponent begins with two ones */
+	if (low > INT64_MAX || (high & DECIMAL_DIGITS) != 0 ||
+		(high >> 61 & 3) == 3)
+		return false;
+	*digits = high >> 63 ? -(int64_t) low : (int64_t) low;
+	*scale = DECIMAL_BIAS - (int) (high >> 49 & 0x3FFF);
+	return *scale >= 0 && *scale <= DECIMAL_MAX_SCALE;
 }
 
 /* Read a number of any type as the nearest double; false for other values. */

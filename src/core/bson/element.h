@@ -78,6 +78,8 @@ extern bool mts_element_integer(const MtsElement *element, double limit,
 extern bool mts_element_number(const MtsElement *element, double *d);
 extern bool mts_element_amount(const MtsElement *element, double *d);
 extern void mts_element_decimal(const MtsElement *element, char *text);
+extern bool mts_element_short_decimal(const MtsElement *element,
+									  int64_t *digits, int *scale);
 extern const char *mts_element_text(const MtsElement *element, size_t *len);
 extern const char *mts_element_type_name(int type);
 extern bool mts_element_is_well_formed(const MtsElement *element, int depth);

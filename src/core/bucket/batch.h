@@ -42,12 +42,12 @@ typedef struct MtsSeries
 typedef struct MtsBatch
 {
 	MtsBatchMethod method;
-	int n;           /* points, in the order in which they are stored */
-	int room;        /* for points */
-	bool lacks_room; /* more points could be read at once */
+	int n;               /* points, in the order in which they are stored */
+	int room;            /* for points */
+	bool lacks_room;     /* more points could be read at once */
 	bool has_unfit_keys; /* those of a series are too long */
-	MtsTime *times;  /* of the points */
-	MtsWords *words; /* by column: the values of the points; without room
+	MtsTime *times;      /* of the points */
+	MtsWords *words;     /* by column: the values of the points; without room
 					  * if the column is not wanted */
 
 	/* the columns that are read: of values, and then keys of series */

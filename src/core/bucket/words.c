@@ -50,16 +50,6 @@ mts_words_clear(MtsWords *words)
 	words->lacks_room = false;
 }
 
-/* mts_words_move: overwrite the value of a point with that of another one. */
-void
-mts_words_move(MtsWords *words, int from, int to)
-{
-	words->words[to] = words->words[from];
-	words->missing[to] = words->missing[from];
-	if (words->takes_elements)
-		words->elements[to] = words->elements[from];
-}
-
 /* ---- Numbers of several types ------------------------------------------- */
 
 /* The type that has the numbers of both types, or 0 */

@@ -46,13 +46,22 @@ extern void mts_words_init(MtsWords *words, int room, const MtsArena *arena);
 extern void mts_words_take_elements(MtsWords *words, bool takes_elements,
 									const MtsArena *arena);
 extern void mts_words_clear(MtsWords *words);
-extern void mts_words_move(MtsWords *words, int from, int to);
 extern bool mts_words_set(MtsWords *words, int i, const MtsElement *element);
 extern bool mts_words_read(MtsWords *words, const MtsElement *holder,
 						   const MtsWordKeys *keys);
 extern bool mts_words_ascend(const MtsWords *words, int from);
 extern void mts_words_spread(MtsWords *words, int from, const int64_t *numbers,
 							 int n);
+
+/* Overwrite the value of a point with that of another one. */
+static inline void
+mts_words_move(MtsWords *words, int from, int to)
+{
+	words->words[to] = words->words[from];
+	words->missing[to] = words->missing[from];
+	if (words->takes_elements)
+		words->elements[to] = words->elements[from];
+}
 
 /* The size of a value of a type, or -1 if it is neither a word nor null */
 static inline int
