@@ -6,7 +6,9 @@
 # LAYOUT is a pattern of layouts, KIND one of how kinds of queries begin, and
 # INDEXES one of how the ways to index them do (see Indexes.pm), and DRIFT one of
 # the fields whose type changes (see Drift.pm).  With LABELS, groups are by names
-# of times, such as hours of the day.
+# of times, such as hours of the day.  ODD is a pattern of kinds of odd columns,
+# one of which every table then has in turn (see Odd.pm); by default, every second
+# table has one, and none if LAYOUT is given.
 # FUNCTIONS is the share of conditions on functions of the time (0.1).
 # MONGO_TS_LIBRARY is the absolute path of another build of the extension's
 # library (see test/faults).
@@ -22,6 +24,7 @@ use Differential::Layouts qw(slot_layouts);
 use Differential::Local qw(local_layouts);
 use Differential::Native qw(native_layouts);
 use Differential::Node qw(fetch prepare_node recover run_sql switches);
+use Differential::Odd qw(add_odd hide_numbers odd_kinds);
 use Differential::Points qw(point_layouts);
 use Differential::Query qw(new_query kinds);
 use Differential::Rolling qw(rolling_layouts);
@@ -46,6 +49,7 @@ use constant LEAST_FOUND => 0.25;
 my $seed = $ENV{SEED} || int(time());
 my $queries = $ENV{QUERIES} || 2000;
 my $begin = time();
+my $odd_pattern = $ENV{ODD} || ($ENV{LAYOUT} ? '^none$' : '.');
 my $native;
 
 # ---- Asking ---------------------------------------------------------------
@@ -156,6 +160,26 @@ sub make_queries
 	return (join('', $script, map { $_->[1] } @events), $made);
 }
 
+# ---- Odd columns ----------------------------------------------------------
+
+# Give the i-th layout an odd column, if it has one, and hide the numbers of its
+# readings.
+sub finish_layout
+{
+	my ($layout, $i) = @_;
+	my @kinds = grep { m/$odd_pattern/ } odd_kinds();
+	my $turn = $i + $seed + 1;
+
+	if (@kinds && ($ENV{ODD} || $turn % 2))
+	{
+		srand($seed + 7919 * $i + 1);
+		$layout->{odd_kind} = $kinds[ ($ENV{ODD} ? $turn : $turn / 2) % @kinds ];
+		add_odd($layout, $layout->{odd_kind});
+	}
+	hide_numbers($layout);
+	return;
+}
+
 # ---- Checks ---------------------------------------------------------------
 
 # Print the queries of a layout whose answers differ, the shortest first.
@@ -164,7 +188,8 @@ sub report
 	my ($layout) = @_;
 
 	diag "SEED=$seed LAYOUT='^$layout->{name}\$' KIND='"
-	  . ($ENV{KIND} // '') . "' INDEXES='" . ($ENV{INDEXES} // '') . "'";
+	  . ($ENV{KIND} // '') . "' INDEXES='" . ($ENV{INDEXES} // '')
+	  . "' ODD='" . ($layout->{odd_kind} ? "^$layout->{odd_kind}\$" : '') . "'";
 	diag fetch(<<"END");
 		SELECT format(E'%s, TimeZone %s, %s, query %s:\\n%s\\n'
 				'%s lost, %s extra, e.g. %s%s\\n%s\\n%s',
@@ -194,8 +219,9 @@ sub check_layout
 		FROM outcome WHERE layout = '$name';
 END
 
+	my $odd = $layout->{odd} ? " with $layout->{odd_kind}" : '';
 	ok($error eq '' && $asked == $made && $bad == 0,
-		"$name: $asked queries on $points points, $bad differ");
+		"$name$odd: $asked queries on $points points, $bad differ");
 	diag "$error\n" . (split m/\n/, $sql)[$1 - 1]
 	  if $error =~ m/.*<stdin>:(\d+)/s;
 	report($layout) if $bad;
@@ -337,6 +363,7 @@ srand($seed);
 note "SEED=$seed";
 my $pattern = $ENV{LAYOUT} || '.';
 $Differential::Query::kind_pattern = $ENV{KIND} || '.';
+$Differential::Data::are_numbered = 1;
 my @layouts =
   (slot_layouts(), local_layouts(), point_layouts(), total_layouts(),
 	rollup_layouts(), bounded_layouts(), rolling_layouts());
@@ -350,6 +377,7 @@ note join ' ', 'settings that are disabled at times:', switches();
 foreach my $i (0 .. $#layouts)
 {
 	my $layout = $layouts[$i];
+	finish_layout($layout, $i);
 	# so that a layout's queries don't depend on how many others have
 	srand($seed + 7919 * $i);
 	next unless $layout->{name} =~ m/$pattern/;

@@ -87,7 +87,7 @@ sub any_key
 sub text_of
 {
 	my ($key) = @_;
-	return $key eq 'kn' ? "trim_scale($key)::text" : "$key\::text";
+	return $key =~ m/^(kn|oddn)$/ ? "trim_scale($key)::text" : "$key\::text";
 }
 
 # The names of the time, of the keys and of the last column, which is a value
@@ -153,6 +153,22 @@ sub rounded
 	return "round($result\::numeric + 0.00012345678, 3)";
 }
 
+# The aggregates of the odd column that its type has; arrays are aggregated as
+# text
+sub of_odd
+{
+	my ($q) = @_;
+	my $odd = $q->{layout}{odd} or return;
+	my ($name, $type) = @$odd;
+	my $list = $type =~ m/\[\]$/ ? "$name\::text" : $name;
+	my @of = $type eq 'bool' ? qw(bool_and bool_or)
+	  : $type =~ m/^(bytea|uuid|jsonb)$/ ? ()
+	  : $type =~ m/^(numeric|float|int)[^[]*$/ ? qw(sum avg min max) : qw(min max);
+
+	return ("count($name)", "count(DISTINCT $name)", "array_agg($list ORDER BY $list)",
+		"array_agg(DISTINCT $list)", map { "$_($name)" } @of);
+}
+
 # All available aggregates
 sub any_of
 {
@@ -167,7 +183,7 @@ sub any_of
 		'count(DISTINCT ' . pick(map { $_->[0] } @columns) . ')',
 		"sum(DISTINCT $last)", "array_agg($last ORDER BY $last)",
 		"percentile_cont(0.5) WITHIN GROUP (ORDER BY $last)",
-		of_expressions($q),
+		of_expressions($q), of_odd($q),
 		(map { "max($_->[0])" } grep { $_->[1] eq 'text' } @columns),
 		map { "sum($last) FILTER (WHERE $_ IS NOT NULL)" } @keys);
 }
@@ -180,7 +196,8 @@ sub plain_totals
 	my (undef, $last) = names_of($q);
 	my @totals = grep { chance(0.3) } 'count(*)',
 	  (map { "$_($last)" } qw(count sum avg min max)),
-	  map { ("min($_->[0])", "max($_->[0])") } @{ $q->{layout}{extremes} // [] };
+	  (map { ("min($_->[0])", "max($_->[0])") } @{ $q->{layout}{extremes} // [] }),
+	  grep { !m/array_agg/ } of_odd($q);
 
 	return @totals ? @totals : 'count(*)';
 }
@@ -208,8 +225,10 @@ sub keys_of_groups
 	my ($q) = @_;
 	my ($time, undef, @keys) = names_of($q);
 	my $key = pick(@keys);
+	my $is_array = ($q->{layout}{odd} // ['', ''])->[1] =~ m/\[\]$/;
 	my $totals = join ', ',
-	  map { pick("count(DISTINCT $_)", "array_agg(DISTINCT $_)") }
+	  map { my $name = $is_array && $_ eq 'odd' ? 'odd::text' : $_;
+		pick("count(DISTINCT $_)", "array_agg(DISTINCT $name)") }
 	  pick(@keys), grep { chance(0.2) } @keys;
 	my $of = "FROM side.$q->{layout}{name} WHERE "
 	  . (chance(0.3) ? plain_conditions($q)

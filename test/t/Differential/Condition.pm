@@ -151,7 +151,8 @@ sub list_condition
 	$type = peer_of($type) if chance(0.3);
 	$list = join(', ', map { value($q, $column, $type) } 1 .. between(1, 5));
 	$list .= ', NULL' if chance(0.1);
-	return "$left " . pick('IN', 'IN', 'NOT IN') . " ($list)" if chance(0.6);
+	return "$left " . pick('IN', 'IN', 'NOT IN') . " ($list)"
+	  if $type =~ m/\[\]$/ || chance(0.6);
 	return "$left " . pick('= ANY', '<> ALL', '< ANY', '>= ALL')
 	  . " (ARRAY[$list]::$type\[])";
 }
@@ -261,7 +262,7 @@ sub column_condition
 		"$left IS NOT TRUE", "$left = true", "$left <> false", "NOT $left")
 	  if $type eq 'bool' && chance(0.7);
 	return text_condition($q, $left, $pool)
-	  if $peer eq 'text' && chance(0.4);
+	  if $peer =~ m/^(text|char)/ && chance(0.4);
 	return list_condition($q, $column, $left) if chance(0.15);
 	return time_range($q, $left, $peer) if $is_time && chance(0.5);
 	return value($q, $column, $peer) . " BETWEEN $left AND $left"

@@ -10,6 +10,7 @@ use strict;
 use warnings;
 
 use Exporter qw(import);
+use feature qw(state);
 use List::Util qw(shuffle uniqnum);
 use MIME::Base64 qw(encode_base64);
 use POSIX qw(floor mktime strftime tzset);
@@ -17,7 +18,7 @@ use POSIX qw(floor mktime strftime tzset);
 our @EXPORT = qw(SECOND MINUTE HOUR DAY in_zone local_midnight local_fields
   months starts chance pick between some_slots put encode iso json_text
   json_number json_date json_uuid sql_text sql_number sql_timestamptz
-  sql_timestamp sql_date reading types uuid_texts oid_texts);
+  sql_timestamp sql_date reading with_number types uuid_texts oid_texts);
 
 use constant SECOND => 1_000_000;
 use constant MINUTE => 60_000_000;
@@ -151,7 +152,7 @@ sub json_number
 
 	return 'null' unless defined $n;
 	push @forms, map { "{\"\$number$_\": \"$n\"}" } 'Double', 'Decimal';
-	push @forms, $n, "{\"\$numberLong\": \"$n\"}"
+	push @forms, "$n", "{\"\$numberLong\": \"$n\"}"
 	  if $n == int($n) && abs($n) < 2_000_000_000;
 	return pick(@forms);
 }
@@ -173,7 +174,21 @@ sub json_uuid
 
 # A measured value: multiples of 1/4, exact in every type; at times undef, for
 # null
-sub reading { return chance(0.1) ? undef : between(-40, 400) / 4 }
+sub reading { return with_number(chance(0.1) ? undef : between(-40, 400) / 4) }
+
+# Tell whether each reading has a number of its own, by which Odd.pm finds its
+# point: 2.5 is 2.5/*17*/ as text.
+our $are_numbered = 0;
+
+# Give a reading a number.
+sub with_number
+{
+	my ($value) = @_;
+	state $n = 0;
+
+	return $value unless $are_numbered && defined $value;
+	return bless [ $value, ++$n ], 'Differential::Data::Reading';
+}
 
 # The series of a layout; undef is the one without a type
 sub types { return ('memory_used', 'memory_free', 'é', 'A b_c', '', undef) }
@@ -222,5 +237,14 @@ sub encode
 	  . join(',', map { json_text($_) . ':' . encode($node->{$_}) }
 		  shuffle(sort keys %$node)) . '}';
 }
+
+package Differential::Data::Reading;
+
+use overload '0+' => sub { return $_[0][0] }, 'bool' => sub { return !!$_[0][0] },
+  '""' => sub { return "$_[0][0]/*$_[0][1]*/" }, '<=>' => sub {
+	my ($a, $b, $is_swapped) = @_;
+	($a, $b) = map { ref $_ ? $_->[0] : $_ } $a, $b;
+	return $is_swapped ? $b <=> $a : $a <=> $b;
+  }, fallback => 1;
 
 1;

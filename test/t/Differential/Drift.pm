@@ -71,9 +71,10 @@ my $functions = <<'END';
 		TRUNCATE drifted;
 	$f$;
 
-	-- Change the marked documents by a stage.  False, and none is changed, if an
-	-- index refuses a value.
-	CREATE FUNCTION change(collections text[], stage text) RETURNS bool
+	-- Change the marked documents by a stage.  If an index refuses a value, change
+	-- back those of other collections, too, that have drifted before, and return
+	-- false.
+	CREATE FUNCTION change(collections text[], stage text, others text[] = '{}') RETURNS bool
 	LANGUAGE plpgsql AS $f$
 	BEGIN
 		PERFORM set_config('test.drift', concat_ws(', ',
@@ -83,20 +84,20 @@ my $functions = <<'END';
 		THEN
 			RETURN true;
 		END IF;
-		PERFORM unmark(collections);
+		PERFORM unmark(collections || others);
 		RETURN false;
 	END $f$;
 
 	-- Change documents.  d.NAME then has their points, and the local table lacks
 	-- them.
 	CREATE FUNCTION drift(name text, collections text[], shares float8[],
-		sort text, stage text) RETURNS void LANGUAGE plpgsql AS $f$
+		sort text, stage text, others text[]) RETURNS void LANGUAGE plpgsql AS $f$
 	BEGIN
 		PERFORM mark(collections, shares, sort);
 		EXECUTE format('DROP TABLE IF EXISTS d.%I;
 			CREATE TABLE d.%1$I AS TABLE m.%1$I;
 			CREATE TABLE IF NOT EXISTS b.%1$I AS TABLE l.%1$I', name);
-		IF NOT change(collections, stage) THEN
+		IF NOT change(collections, stage, others) THEN
 			EXECUTE format('TRUNCATE d.%I, l.%1$I;
 				INSERT INTO l.%1$I TABLE b.%1$I', name);
 			RETURN;
@@ -289,9 +290,10 @@ sub drift_once
 	my ($stage, $assignments, $is_valid) = change($layout, $target, $places[0][1]);
 	my $list = join ', ', @$assignments;
 	my ($first) = grep { is_changeable($_) && !m/\[/ } map { $_->{field} } times_of($layout);
-	my $sql = sprintf "SELECT drift('%s', %s, %s, '%s', \$q\$%s\$q\$);\n",
+	my $sql = sprintf "SELECT drift('%s', %s, %s, '%s', \$q\$%s\$q\$, %s);\n",
 	  $layout->{name}, array_of(map { $_->[0] } @places),
-	  array_of(map { $_->[1] } @places) . '::float8[]', $first // '_id', $stage;
+	  array_of(map { $_->[1] } @places) . '::float8[]', $first // '_id', $stage,
+	  array_of(collections_of($layout));
 
 	return $sql if $is_skipped && !$is_valid;
 	$sql .= "UPDATE d.$layout->{name} SET $list;\n" if $list;
@@ -377,16 +379,17 @@ sub drift
 	my ($layout) = @_;
 	my $is_native = $layout->{timeseries} || $layout->{of};
 	my @targets = $is_native ? () : targets($layout);
-	my $is_skipped = !$layout->{rollups} && chance(0.3);
+	my $skips_always = $layout->{options} =~ m/on_invalid/;
+	my $is_skipped = !$layout->{rollups} && chance(0.3) || $skips_always;
 	my $sql = '';
 
 	return '' unless $is_native || @targets;
 	$sql .= "ALTER FOREIGN TABLE f.$_ OPTIONS (ADD on_invalid 'skip');\n"
-	  foreach $is_skipped ? tables_of($layout) : ();
+	  foreach $is_skipped && !$skips_always ? tables_of($layout) : ();
 	$sql .= add_points($layout, $is_skipped) if $is_native;
 	$sql .= drift_once($layout, $is_skipped, pick(@targets))
 	  foreach $is_native ? () : 1 .. pick(1, 1, 2);
-	$layout->{is_skipped} = $is_skipped;
+	$layout->{is_skipped} = $is_skipped && !$skips_always;
 	return "SET client_min_messages = error;\n$sql";
 }
 

@@ -12,7 +12,7 @@ use warnings;
 use Differential::Data;
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(indexes field_of tables_of collections_of);
+our @EXPORT_OK = qw(indexes documents_of field_of tables_of collections_of);
 
 # The ways that are drawn; environment variable INDEXES is a pattern of them.
 my @rare = (
@@ -103,7 +103,7 @@ sub documents_of
 	my ($layout) = @_;
 
 	return (@{ $layout->{docs} },
-		(map { @$_ } values %{ $layout->{collections} // {} }),
+		(map { @{ $layout->{collections}{$_} } } sort keys %{ $layout->{collections} // {} }),
 		map { @{ $_->[1] } } @{ $layout->{partitions} // [] });
 }
 

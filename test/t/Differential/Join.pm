@@ -81,12 +81,12 @@ sub same_key
 		("$name = $other") x 10, ("$other = $name") x 3,
 		"$name IS NOT DISTINCT FROM $other",
 		"($name = $other OR $other IS NULL)",
-		"$name = ANY (ARRAY[$other, " . pick(@$pool) . "])",
+		$type =~ m/\[\]$/ ? () : "$name = ANY (ARRAY[$other, " . pick(@$pool) . "])",
 		"$name IN ($other, " . pick(@$pool) . ')');
 
 	push @forms, "$name <> $other" if chance(0.3);
 	push @forms, "$name = $other\::int8", "$name\::int8 = $other"
-	  if $type =~ m/^int/;
+	  if $type =~ m/^int\d$/;
 	push @forms, "$name COLLATE \"C\" >= $other COLLATE \"C\"",
 	  "$name LIKE $other || '%'" if $type eq 'text';
 	return pick(@forms);

@@ -97,7 +97,7 @@ sub fill_slots
 				my $t = $p{time} ? $p{time}->($start, $slot)
 				  : $start + $slot * $p{step};
 				next unless defined $t;
-				my $value = $p{reading} ? $p{reading}->() : reading();
+				my $value = $p{reading} ? with_number($p{reading}->()) : reading();
 				$value //= 0 if $p{doubles};
 				push @values, $value;
 				put($document,
@@ -218,7 +218,7 @@ sub page_views
 		head => dated_head('timestamp'),
 		path => sub { ('seconds', $_[0]) });
 
-	$layout->{rows} = [ grep { $_->[2] eq 'NULL' || $_->[2] != 0 }
+	$layout->{rows} = [ grep { $_->[2] !~ m/^0(?![.\d])/ }
 		  @{ $layout->{rows} } ];
 	foreach my $document (@{ $layout->{docs} })
 	{

@@ -128,7 +128,7 @@ sub sorted
 	my $by = join ', ', map { $_->[1] } @order;
 
 	$q->{kind} = 'sorted';
-	if (!$q->{params} && chance(0.25))
+	if (!$q->{params} && chance($q->{layout}{odd} ? 0.5 : 0.25))
 	{
 		$whole = "SELECT $targets $from true";
 		delete $q->{has_time};

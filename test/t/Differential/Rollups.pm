@@ -315,7 +315,7 @@ sub write_points
 	  . sql_timestamptz($to) . pick('', " AND type = 'memory_used'");
 	my $sql = pick("DELETE FROM side.$layout->{name} $where",
 		"UPDATE side.$layout->{name} SET value = value + 1 $where",
-		"INSERT INTO side.$layout->{name} VALUES ("
+		"INSERT INTO side.$layout->{name} (ts, type, value) VALUES ("
 		  . sql_timestamptz($from + between(1, 50) * 7 * SECOND)
 		  . ", 'new" . between(1, 1000) . "', " . between(0, 99) . ')');
 

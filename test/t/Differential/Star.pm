@@ -139,7 +139,7 @@ sub compared_key
 
 	return "$name + 1::bigint = $other + 1::bigint"
 	  if $type =~ m/^int[24]?$/ && chance(0.5);
-	return "$name\::numeric = $other\::numeric" if $type =~ m/^int/ && chance(0.3);
+	return "$name\::numeric = $other\::numeric" if $type =~ m/^int\d$/ && chance(0.3);
 	return text_of($name) . '::bpchar = ' . text_of($other) . '::bpchar'
 	  if $type ne 'numeric';
 	return "$name = $other";
