@@ -183,3 +183,93 @@ SELECT readers('SELECT host, avg(v), count(*) FROM thousands GROUP BY host');
 SELECT readers('SELECT site, host, count(*) FROM thousands GROUP BY site, host');
 SELECT readers('SELECT host, count(*) FROM thousands WHERE site = ''site 1'' OR host < 7 GROUP BY host');
 SELECT readers('SELECT host % 7, max(d), count(v) FROM thousands GROUP BY 1');
+
+-- Columns whose values are not words are read beside the others.  Stored types
+-- change from bucket to bucket: two columns go back to words in different ones.
+CREATE FOREIGN TABLE odd (
+  d      timestamptz,
+  host   text,
+  a      smallint OPTIONS (field 'v.{minute}.a'),
+  b      smallint OPTIONS (field 'v.{minute}.b'),
+  n      numeric OPTIONS (field 'v.{minute}.n'),
+  j      jsonb OPTIONS (field 'v.{minute}.j'),
+  t      varchar(10) OPTIONS (field 'v.{minute}.t'),
+  v      float8 OPTIONS (field 'v.{minute}.v')
+) SERVER readers;
+CALL put('odd', '[
+  {"d": {"$date": "2024-03-10T00:00:00Z"}, "host": "a", "v": {"0": {"a": 1, "b": 1, "n": 1, "j": 1, "t": "one", "v": 1.5}, "1": {"a": {"$numberDouble": "2.0"}, "b": 1, "n": {"$numberDouble": "1.50"}, "j": {"$numberDouble": "1.0"}, "v": 2}}},
+  {"d": {"$date": "2024-03-10T01:00:00Z"}, "host": "b", "v": {"0": {"a": {"$numberDouble": "3.0"}, "b": {"$numberDouble": "4.0"}, "n": {"$numberDecimal": "2.50"}, "j": {"x": 1}, "t": "two", "v": 3}}},
+  {"d": {"$date": "2024-03-10T02:00:00Z"}, "host": "c", "v": {"0": {"a": 5, "b": 6, "n": {"$numberDecimal": "1E-7"}, "j": null, "t": null, "v": 4}, "3": {"n": {"$numberDouble": "0.1"}, "t": "2024-03-10"}}},
+  {"d": {"$date": "2024-03-10T03:00:00Z"}, "host": "a", "v": {"0": {"a": {"$numberDouble": "7.0"}, "b": {"$numberDouble": "8.0"}, "n": {"$numberLong": "7"}, "j": [1, "x"], "t": "one", "v": 5}}}]');
+SELECT query, readers(query) FROM (VALUES
+  ('SELECT * FROM odd'), ('SELECT d, v FROM odd'), ('SELECT d, n, v FROM odd'), ('SELECT * FROM odd ORDER BY d'),
+  ('SELECT * FROM odd WHERE t = ''one'''), ('SELECT d FROM odd WHERE n > 1.5'), ('SELECT d, n FROM odd WHERE j IS NULL'),
+  ('SELECT host, sum(n) AS n, max(t), count(j), sum(a), min(b) FROM odd GROUP BY host'),
+  ('SELECT n, count(*) FROM odd GROUP BY n'), ('SELECT t, sum(n) FROM odd GROUP BY t'),
+  ('SELECT DISTINCT ON (host) * FROM odd ORDER BY host, d DESC')) AS queries(query);
+SELECT a, b, n, j, t, v FROM odd ORDER BY d;
+-- a value that is invalid is an error, and names its point, also where a
+-- condition removes that
+CALL put('odd', '[{"_id": 1, "d": {"$date": "2024-03-11T00:00:00Z"}, "host": "x", "v": {"0": {"t": "ok", "v": 1}, "4": {"t": "longer than that", "v": -1}}}]');
+SELECT try('SELECT * FROM odd WHERE host = ''x''');
+SELECT try('SELECT d, t FROM odd WHERE host = ''x'' AND v > 0');
+SELECT try('SELECT sum(v), max(t) FROM odd WHERE host = ''x'' AND v > 0');
+CALL put('odd', '[{"_id": 2, "d": {"$date": "2024-03-11T00:00:00Z"}, "host": "y", "v": {"0": {"n": 1, "v": 1}, "4": {"n": "no number", "v": -1}}}]');
+SELECT * FROM odd WHERE host = 'y';
+ALTER FOREIGN TABLE odd OPTIONS (ADD on_invalid 'skip');
+SET client_min_messages = error;
+SELECT query, readers(query) FROM (VALUES
+  ('SELECT * FROM odd'), ('SELECT d, t FROM odd WHERE v > 0'), ('SELECT host, sum(n), count(*) FROM odd GROUP BY host'),
+  ('SELECT d, host, t FROM odd ORDER BY d')) AS queries(query);
+RESET client_min_messages;
+
+-- Long texts that are all different are no keys
+CREATE FOREIGN TABLE messages (
+  d     timestamptz OPTIONS (field 's[].t', role 'time'),
+  text  text OPTIONS (field 's[].text'),
+  v     float8 OPTIONS (field 's[].v')
+) SERVER readers OPTIONS (bucket_time_field 'hour', bucket_span '1 hour');
+SELECT json_agg(json_build_object(
+        'hour', json_build_object('$date', to_char(timestamp '2024-03-10' + hour * interval '1 hour', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')),
+        's', (SELECT json_agg(json_build_object(
+            't', json_build_object('$date', to_char(timestamp '2024-03-10' + hour * interval '1 hour' + i * interval '1 minute', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')),
+            'text', CASE WHEN hour = 0 AND i < 3 THEN 'short' ELSE repeat(hour || '-' || i || ' ', 1000) END, 'v', i / 4.0)) FROM generate_series(0, 59) i))) AS documents
+  FROM generate_series(0, 5) hour \gset
+CALL put('messages', :'documents');
+SELECT query, readers(query) FROM (VALUES
+  ('SELECT * FROM messages'), ('SELECT * FROM messages ORDER BY d'), ('SELECT max(text), sum(v) FROM messages'),
+  ('SELECT text, sum(v) FROM messages GROUP BY text'), ('SELECT * FROM messages WHERE text LIKE ''1-1%''')) AS queries(query);
+
+-- A type of the time that does not hold all instants: rows, and documents that
+-- are rows
+CREATE FOREIGN TABLE days (
+  d     date OPTIONS (field 's[].t', role 'time'),
+  v     float8 OPTIONS (field 's[].v')
+) SERVER readers OPTIONS (bucket_time_field 'month', bucket_span '1 month');
+CALL put('days', '[
+  {"month": {"$date": "2024-03-01T00:00:00Z"}, "s": [{"t": {"$date": "2024-03-01T00:00:00Z"}, "v": 1}, {"t": {"$date": "2024-03-02T00:00:00Z"}, "v": 7}]},
+  {"month": {"$date": "2024-04-01T00:00:00Z"}, "s": [{"t": {"$date": "2024-04-01T00:00:00Z"}, "v": 9}, {"t": {"$date": "2024-04-02T12:00:00Z"}, "v": 0}]}]');
+SELECT try('SELECT d, v FROM days WHERE v > 5');
+SELECT try('SELECT sum(v) FROM days WHERE v > 5');
+ALTER FOREIGN TABLE days OPTIONS (ADD on_invalid 'skip');
+SET client_min_messages = error;
+SELECT query, readers(query) FROM (VALUES
+  ('SELECT * FROM days'), ('SELECT d, v FROM days WHERE v > 5'), ('SELECT max(d), sum(v) FROM days WHERE v > 5')) AS queries(query);
+CREATE FOREIGN TABLE seconds (ts timestamptz(0), host text, v float8) SERVER readers OPTIONS (on_invalid 'skip');
+CALL put('seconds', '[
+  {"ts": {"$date": "2024-03-10T00:00:00Z"}, "host": "a", "v": 1}, {"ts": {"$date": "2024-03-10T00:00:01.500Z"}, "host": "a", "v": 2},
+  {"ts": {"$date": "2024-03-10T00:00:02Z"}, "host": "b", "v": 4}, {"ts": {"$date": "2024-03-10T00:00:03Z"}, "host": "a", "v": 8}]');
+SELECT * FROM plan('SELECT * FROM days', ', ANALYZE, VERBOSE');
+SELECT readers('SELECT host, sum(v), max(ts) FROM seconds GROUP BY host');
+SELECT sum(v) FROM seconds;
+RESET client_min_messages;
+
+-- Doubles and decimals are numerics of the same digits
+CREATE FOREIGN TABLE doubles (d timestamptz, n numeric OPTIONS (field 'v.{minute}')) SERVER readers OPTIONS (collection 'digits', on_invalid 'skip');
+CREATE FOREIGN TABLE digits (d timestamptz, v float8 OPTIONS (field 'v.{minute}')) SERVER readers;
+INSERT INTO digits SELECT timestamptz '2024-03-10 00:00Z' + i * interval '1 minute', x
+  FROM (SELECT row_number() OVER () AS i, x FROM (
+    SELECT (k * 37 % 100003 - 50000) / 10.0 ^ (k % 10) AS x FROM generate_series(0, 999) k
+    UNION ALL SELECT unnest(array[0.1 + 0.2, 1e15, 1e22, 123456789012345.6, -0.0, 5e-324, 1e-7, 999999999999999, 0.30000000000000004])) x) y;
+SELECT count(*), count(*) FILTER (WHERE n <> v::text::numeric) AS differ, count(*) FILTER (WHERE scale(n) <> greatest(scale(trim_scale(n)), 0)) AS scaled
+  FROM doubles JOIN digits USING (d) WHERE v <> 5e-324;

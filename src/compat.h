@@ -26,6 +26,11 @@
 #include "utils/lsyscache.h"
 #include "utils/pg_locale.h"
 
+/* Before 15.2, int64_div_fast_to_numeric() is wrong for some scales. */
+#if PG_VERSION_NUM < 150002
+#error "PostgreSQL 15.2 or later is required"
+#endif
+
 /* Since 16, a header has what a varlena is made of. */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"

@@ -656,9 +656,10 @@ answer_by_points(MtsAnswers *answers)
 							   bucket->unfold.latest);
 	while (!is_done && mts_bucket_next_row(bucket, answers->row))
 	{
-		MemoryContext old =
-			MemoryContextSwitchTo(answers->econtext->ecxt_per_tuple_memory);
+		MemoryContext old;
 
+		ResetExprContext(answers->econtext);
+		old = MemoryContextSwitchTo(answers->econtext->ecxt_per_tuple_memory);
 		ExecStoreVirtualTuple(answers->row);
 		if (mts_agg_group_run_passes(groups, answers->spec->filter, 1))
 		{

@@ -160,7 +160,7 @@ new_batch_of_rows(MtsBucket *bucket)
 	return new_batch(bucket, values, keys, NULL);
 }
 
-/* Read texts as values from now on, which are no keys, or slow ones. */
+/* From now on, texts are values: they cannot be keys, or would be slow ones. */
 static void
 read_texts_as_values(MtsBucket *bucket)
 {
@@ -228,7 +228,18 @@ mts_bucket_new(const MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 	return bucket;
 }
 
-/* Return a bit for each BSON type whose values are always of an SQL type. */
+/* Tell whether a column has instants as they are. */
+static bool
+takes_instants(const MtsTable *table, int column)
+{
+	return table->attributes[column].typid == TIMESTAMPTZOID &&
+		   table->attributes[column].typmod < 0;
+}
+
+/*
+ * Return a bit for each BSON type whose words are of an SQL type, but for
+ * those that are out of its range.
+ */
 static uint32
 types_of(Oid typid)
 {
@@ -241,7 +252,10 @@ types_of(Oid typid)
 		case INT8OID:
 			return int32s | 1u << BSON_TYPE_INT64;
 		case INT4OID:
+		case INT2OID:
 			return int32s;
+		case TIMESTAMPTZOID:
+			return 1u << BSON_TYPE_DATE_TIME;
 		default:
 			return 0;
 	}
@@ -266,11 +280,20 @@ mts_bucket_read_series(MtsBucket *bucket, const bool *is_value,
 	bool is_flat = layout->time_kind == MTS_TIME_FLAT;
 	uint32 *types = palloc0((layout->ncolumns + 1) * sizeof(uint32));
 
-	if (is_flat && table->rolling_name)
+	/* the next documents have been read when one cannot be converted */
+	if (is_flat &&
+		(table->rolling_name || (layout->time_column >= 0 &&
+								 !takes_instants(table, layout->time_column))))
 		return false;
 	for (int i = 0; i < layout->ncolumns; i++)
-		if (mts_type_key_holds(table->attributes[i].key_type, BSON_TYPE_INT32))
-			types[i] = types_of(table->attributes[i].typid);
+	{
+		const MtsAttribute *attribute = &table->attributes[i];
+
+		if (attribute->typid != INT2OID &&
+			attribute->typid != TIMESTAMPTZOID &&
+			mts_type_key_holds(attribute->key_type, BSON_TYPE_INT32))
+			types[i] = types_of(attribute->typid);
+	}
 	bucket->by_series.batch = new_batch(bucket, is_value, is_key, types);
 	if (!bucket->by_series.batch)
 		return false;
@@ -310,7 +333,8 @@ start_unfolding(MtsBucket *bucket, const bson_t *document)
 
 /*
  * Find the slots of the point that is converted, of those that were read at
- * once: unfolding finds it at the same place.
+ * once: unfolding finds it at the same place.  This moves the unfolding, which
+ * nothing else needs by then.
  */
 static void
 find_converted(MtsBucket *bucket)
@@ -559,6 +583,10 @@ typedef enum Converted
 	NOT_CONVERTED   /* one is invalid */
 } Converted;
 
+/* Datums take the places of words. */
+StaticAssertDecl(sizeof(Datum) == sizeof(int64_t),
+				 "only 64-bit servers are supported");
+
 /* Convert words to Datums of a type; false if that is not exact. */
 static bool
 convert_words(MtsWords *words, Oid typid)
@@ -647,24 +675,28 @@ convert_elements(MtsBucket *bucket, const MtsOutput *output, MtsWords *words)
 	return CONVERTED;
 }
 
-/* Tell whether elements could have been read as words. */
+/*
+ * Tell whether elements could have been read as words: they have a type whose
+ * values are always of the column's type or, if other words are converted one
+ * by one, all the same type.
+ */
 static bool
 are_words(const MtsBucket *bucket, int column, const MtsWords *words)
 {
-	uint32 types = mts_bucket_takes_words(bucket->table, column)
-					   ? types_of(bucket->table->attributes[column].typid)
-					   : 0;
+	bool takes_words = mts_bucket_takes_words(bucket->table, column);
+	uint32 types = types_of(bucket->table->attributes[column].typid);
 	uint8 type = 0;
 
 	for (int i = 0; i < words->n; i++)
 	{
-		uint8 other = words->elements[i].type;
+		uint8 other;
 
 		if (words->missing[i])
 			continue;
+		other = words->elements[i].type;
 		if (mts_words_size(other) <= 0 ||
-			(types != 0 ? (types >> other & 1) == 0
-						: type != 0 && type != other))
+			(takes_words ? (types >> other & 1) == 0
+						 : type != 0 && type != other))
 			return false;
 		type = other;
 	}
@@ -686,8 +718,8 @@ convert_column(MtsBucket *bucket, const MtsOutput *output, MtsWords *words)
 }
 
 /*
- * Convert all values of a batch.  A column whose words do not suffice is read
- * as elements next, and each column is read like that of the bucket before.
+ * Convert all values of a batch.  A column whose words do not suffice is to be
+ * read as elements.
  */
 static Converted
 convert_columns(MtsBucket *bucket, MtsBatch *batch)
@@ -698,21 +730,49 @@ convert_columns(MtsBucket *bucket, MtsBatch *batch)
 	{
 		const MtsOutput *output = &bucket->outputs[i];
 		MtsWords *words = &batch->words[output->column];
-		bool takes_elements = words->takes_elements;
 		Converted converted;
 
 		if (words->room == 0 || output->kind == MTS_OUTPUT_TIME)
 			continue;
 		converted = convert_column(bucket, output, words);
 		if (converted == NEEDS_ELEMENTS)
-			takes_elements = true;
-		else if (takes_elements)
-			takes_elements = !are_words(bucket, output->column, words);
-		mts_words_take_elements(words, takes_elements, &bucket->arena);
+			mts_words_take_elements(words, true, &bucket->arena);
 		if (converted != CONVERTED)
 			result = converted;
 	}
 	return result;
+}
+
+/* Read those columns of the next bucket as words that had only such. */
+static void
+prefer_words(const MtsBucket *bucket, MtsBatch *batch)
+{
+	for (int i = 0; i < bucket->noutputs; i++)
+	{
+		int column = bucket->outputs[i].column;
+		MtsWords *words = &batch->words[column];
+
+		if (words->takes_elements && are_words(bucket, column, words))
+			words->takes_elements = false;
+	}
+}
+
+/* Tell whether all times of a batch can be converted. */
+static bool
+check_times(const MtsBucket *bucket, const MtsBatch *batch)
+{
+	const MtsOutput *time =
+		mts_bucket_output(bucket, bucket->table->layout.time_column);
+	MtsError error;
+	Datum value;
+
+	if (!time || takes_instants(bucket->table, time->column))
+		return true;
+	for (int i = 0; i < batch->n; i++)
+		if (!mts_from_bson_time(time->converter, batch->times[i], &value,
+								&error))
+			return false;
+	return true;
 }
 
 /* ---- Keys of series ------------------------------------------------------ */
@@ -1023,15 +1083,11 @@ keep_extremes(MtsBucket *bucket, MtsBatch *batch)
  * where points are stored.
  */
 static bool
-is_due(const MtsBucket *bucket, MtsFastReader *reader)
+is_due(const MtsBucket *bucket, const MtsFastReader *reader)
 {
-	if (!reader->batch || bucket->row_ids || bucket->is_stepwise ||
-		(bucket->takes_memory && bucket->document->len > MOST_SIZE))
-		return false;
-	if (reader->pause == 0)
-		return true;
-	reader->pause--;
-	return false;
+	return reader->batch && reader->pause == 0 && !bucket->row_ids &&
+		   !bucket->is_stepwise &&
+		   !(bucket->takes_memory && bucket->document->len > MOST_SIZE);
 }
 
 /*
@@ -1047,12 +1103,12 @@ record_attempt(MtsFastReader *reader, bool was_worthwhile, int npoints)
 			Min((1 << Min(reader->failures - 1, 8)) - 1, MOST_PAUSE) * npoints;
 }
 
-/* Show the points of a batch; false if the time of one cannot be converted. */
-static bool
+/* Show the points of a batch. */
+static void
 show_batch(MtsBucket *bucket, const MtsBatch *batch)
 {
 	MtsPoints *points = &bucket->points;
-	MtsError error;
+	MtsError error; /* of the times, which have been checked */
 
 	points->n = batch->n;
 	points->slot = NULL;
@@ -1064,8 +1120,6 @@ show_batch(MtsBucket *bucket, const MtsBatch *batch)
 	for (int i = 0; i < bucket->noutputs; i++)
 	{
 		const MtsOutput *output = &bucket->outputs[i];
-		const MtsAttribute *attribute =
-			&bucket->table->attributes[output->column];
 		const MtsWords *words = &batch->words[output->column];
 		MtsPointValues *column = &points->columns[i];
 		Datum *times;
@@ -1080,23 +1134,13 @@ show_batch(MtsBucket *bucket, const MtsBatch *batch)
 			continue;
 		}
 		column->values = (const Datum *) batch->times;
-		if (attribute->typid == TIMESTAMPTZOID && attribute->typmod < 0)
+		if (takes_instants(bucket->table, output->column))
 			continue;
 		column->values = times = palloc(batch->n * sizeof(Datum) + 1);
 		for (int n = 0; n < batch->n; n++)
-			if (!mts_from_bson_time(output->converter, batch->times[n],
-									&times[n], &error))
-				return false;
+			(void) mts_from_bson_time(output->converter, batch->times[n],
+									  &times[n], &error);
 	}
-	return true;
-}
-
-/* Begin with words again. */
-static void
-forget_elements(MtsBucket *bucket, MtsBatch *batch)
-{
-	for (int i = 0; i < bucket->noutputs; i++)
-		batch->words[bucket->outputs[i].column].takes_elements = false;
 }
 
 /* Read all values and keys as Datums; false if they must be unfolded. */
@@ -1109,11 +1153,17 @@ read_batch(MtsBucket *bucket, MtsBatch *batch)
 		return read_documents(bucket, batch);
 	while (mts_batch_read(batch, &bucket->unfold) &&
 		   (result = convert_columns(bucket, batch)) == NEEDS_ELEMENTS)
+	{
+		MemoryContextReset(bucket->points_context);
 		(void) start_unfolding(bucket, bucket->document);
+	}
 	bucket->converting = NULL;
 	bucket->converting_point = -1;
-	return result == CONVERTED &&
-		   (batch->nkeys == 0 || convert_series(bucket, batch, 0));
+	if (result != CONVERTED || !check_times(bucket, batch) ||
+		(batch->nkeys > 0 && !convert_series(bucket, batch, 0)))
+		return false;
+	prefer_words(bucket, batch);
+	return true;
 }
 
 /*
@@ -1142,14 +1192,17 @@ read_at_once(MtsBucket *bucket, MtsFastReader *reader)
 	int nknown;
 
 	if (!is_due(bucket, reader))
+	{
+		reader->pause = Max(reader->pause - 1, 0);
 		return false;
+	}
 	MemoryContextReset(bucket->points_context);
 	forget_many_series(bucket, batch);
 	nknown = batch->known.n;
 	is_read = read_batch(bucket, batch);
 	if (!is_read)
 	{
-		forget_elements(bucket, batch);
+		mts_batch_take_words(batch);
 		(void) start_unfolding(bucket, bucket->document);
 	}
 	if (!is_read && batch == bucket->at_once.batch && bucket->texts_are_keys &&
@@ -1167,10 +1220,8 @@ read_at_once(MtsBucket *bucket, MtsFastReader *reader)
 		keep_extremes(bucket, batch);
 	if (batch == bucket->by_series.batch)
 		mts_batch_sort(batch);
-	is_read = show_batch(bucket, batch);
-	if (!is_read)
-		(void) start_unfolding(bucket, bucket->document);
-	return is_read;
+	show_batch(bucket, batch);
+	return true;
 }
 
 /* ---- Points one by one --------------------------------------------------- */
@@ -1328,9 +1379,13 @@ begin_reading(MtsBucket *bucket)
 	bucket->counters->by_points++;
 }
 
-/* Read more points, when all at hand are returned; false if there are none. */
-static bool
-read_more(MtsBucket *bucket)
+/*
+ * mts_bucket_read_more
+ *		Read more points, when all at hand have been returned; false if there
+ *		are none.
+ */
+bool
+mts_bucket_read_more(MtsBucket *bucket)
 {
 	MtsPoints *points = &bucket->points;
 	ErrorContextCallback callback = {.previous = error_context_stack,
@@ -1349,21 +1404,6 @@ read_more(MtsBucket *bucket)
 	MemoryContextSwitchTo(old);
 	error_context_stack = callback.previous;
 	return points->next < points->n;
-}
-
-/*
- * mts_bucket_points
- *		The points at hand, the next of which has not been returned as a row;
- *		NULL if the bucket has no more points.
- *
- * They live until the next call that finds no more of them.
- */
-MtsPoints *
-mts_bucket_points(MtsBucket *bucket)
-{
-	MtsPoints *points = &bucket->points;
-
-	return points->next < points->n || read_more(bucket) ? points : NULL;
 }
 
 /* Fill a row with the bucket's own values; other columns are null. */
@@ -1429,13 +1469,17 @@ find_extreme(MtsBucket *bucket, bool is_last, MtsTime *extreme)
 	MtsUnfolded result;
 	bool found = false;
 
-	if (batch && mts_batch_read(batch, &bucket->unfold))
+	if (is_due(bucket, &bucket->at_once))
 	{
-		for (int i = 0; i < batch->n; i++)
-			extend(batch->times[i], is_last, &found, extreme);
-		return found;
+		if (mts_batch_read(batch, &bucket->unfold))
+		{
+			for (int i = 0; i < batch->n; i++)
+				extend(batch->times[i], is_last, &found, extreme);
+			return found;
+		}
+		mts_batch_take_words(batch);
+		(void) start_unfolding(bucket, bucket->document);
 	}
-	(void) start_unfolding(bucket, bucket->document);
 	while ((result = mts_unfold_next(&bucket->unfold, point)) != MTS_DONE)
 		if (result == MTS_POINT)
 			extend(point->time, is_last, &found, extreme);
@@ -1456,19 +1500,20 @@ mts_bucket_keep_extreme(MtsBucket *bucket, bool is_last)
 	ErrorContextCallback callback = {.previous = error_context_stack,
 									 .callback = describe_bucket,
 									 .arg = bucket};
-	MtsTime t;
+	MtsTime t = MTS_TIME_MIN;
 
 	if (bucket->table->layout.time_kind == MTS_TIME_FLAT)
 		return;
 	error_context_stack = &callback;
-	if (find_extreme(bucket, is_last, &t))
+	begin_points(bucket);
+	bucket->points.is_last = !find_extreme(bucket, is_last, &t);
+	if (!bucket->points.is_last)
 	{
 		bucket->only = (MtsRange){t, t + 1};
 		bucket->only_ranges = (MtsRanges){1, &bucket->only};
 		bucket->unfold.ranges = &bucket->only_ranges;
+		(void) start_unfolding(bucket, bucket->document);
 	}
-	begin_points(bucket);
-	(void) start_unfolding(bucket, bucket->document);
 	error_context_stack = callback.previous;
 }
 

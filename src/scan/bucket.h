@@ -155,7 +155,7 @@ extern MtsBucket *mts_bucket_new(const MtsTable *table, const bool *needed,
 								 MtsRowIds *row_ids, MtsCounters *counters);
 extern bool mts_bucket_open(MtsBucket *bucket, MtsBucketSource *source,
 							const bson_t *document);
-extern MtsPoints *mts_bucket_points(MtsBucket *bucket);
+extern bool mts_bucket_read_more(MtsBucket *bucket);
 extern bool mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot);
 extern bool mts_bucket_fill_row(const MtsBucket *bucket, MtsTime t,
 								TupleTableSlot *slot);
@@ -183,6 +183,22 @@ mts_bucket_comes_first(MtsExtreme extreme, MtsTime t, MtsTime other)
 		default:
 			return false;
 	}
+}
+
+/*
+ * mts_bucket_points
+ *		The points at hand, the next of which has not been returned as a row;
+ *		NULL if the bucket has no more points.
+ *
+ * They live until the next call that finds no more of them.
+ */
+static inline MtsPoints *
+mts_bucket_points(MtsBucket *bucket)
+{
+	MtsPoints *points = &bucket->points;
+
+	return points->next < points->n || mts_bucket_read_more(bucket) ? points
+																	: NULL;
 }
 
 /* Let n points at hand be returned, which are read without their rows. */

@@ -230,6 +230,7 @@ consider(MtsFirstRows *rows, TupleTableSlot *slot)
 	Kept *kept = NULL;
 	bool is_kept;
 
+	ResetExprContext(rows->scan->econtext);
 	fill_keys(rows, slot);
 	entry = LookupTupleHashEntry(rows->table, rows->keys, NULL, NULL);
 	if (entry)

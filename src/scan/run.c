@@ -126,10 +126,14 @@ copy_value(const MtsRunOrder *order, int output, Datum value, bool isnull)
 								   : datumCopy(value, false, att->attlen);
 }
 
-/* Copy the bucket's own values, with the keys of each series of points. */
+/*
+ * Copy the values that points have in common: the bucket's own and, by series,
+ * keys.
+ */
 static MtsRow *
-copy_own(const MtsRunOrder *order, MtsBucket *bucket, const MtsBatch *series)
+copy_own(const MtsRunOrder *order, MtsBucket *bucket, const MtsPoints *points)
 {
+	const MtsBatch *series = points->series;
 	int n = series ? series->nseries : 1;
 	MtsRow *own = palloc(n * sizeof(MtsRow) + 1);
 
@@ -145,6 +149,8 @@ copy_own(const MtsRunOrder *order, MtsBucket *bucket, const MtsBatch *series)
 		{
 			int column = bucket->outputs[output].column;
 
+			if (points->columns[output].values)
+				continue;
 			row->nulls[output] = bucket->nulls[column];
 			row->values[output] =
 				copy_value(order, output, bucket->values[column],
@@ -194,7 +200,7 @@ copy_points(const MtsRunOrder *order, MtsRun *run, MtsBucket *bucket,
 			const MtsPoints *points)
 {
 	int n = bucket->noutputs;
-	const MtsRow *own = copy_own(order, bucket, points->series);
+	const MtsRow *own = copy_own(order, bucket, points);
 	Datum *values = palloc(points->n * n * sizeof(Datum) + 1);
 	bool *nulls = palloc0(points->n * n * sizeof(bool) + 1);
 	Size size = (run->n + points->n) * sizeof(MtsRow);

@@ -116,11 +116,11 @@ choose_method(const MtsBatch *batch, const MtsLayout *layout)
 
 /* List the columns that are read; false if there are too many keys. */
 static bool
-init_columns(MtsBatch *batch, const MtsLayout *layout, const bool *words,
+init_columns(MtsBatch *batch, const MtsLayout *layout, const bool *values,
 			 const bool *keys)
 {
 	for (int i = 0; i < layout->ncolumns; i++)
-		if (words[i])
+		if (values[i])
 			batch->columns[batch->nwords++] = i;
 	batch->ncolumns = batch->nwords;
 	for (int i = 0; i < layout->ncolumns; i++)
@@ -208,12 +208,13 @@ make_memory(MtsBatch *batch)
  *		Prepare to read the points of many buckets, or documents that are
  *		points; false if they must be unfolded.
  *
- * words are the columns of points that are read as words, and keys those that
- * tell series apart; neither is the time.  Of documents, words must have one
- * of their types: a bit for each BSON type, by column, which the caller keeps.
+ * values are the columns of points that have a value for each point, and keys
+ * those that tell series apart; neither is the time.  Of documents, values
+ * must have one of their types: a bit for each BSON type, by column, which the
+ * caller keeps.
  */
 bool
-mts_batch_init(MtsBatch *batch, const MtsLayout *layout, const bool *words,
+mts_batch_init(MtsBatch *batch, const MtsLayout *layout, const bool *values,
 			   const bool *keys, const uint32_t *types, const MtsArena *arena)
 {
 	size_t n = layout->ncolumns + 1;
@@ -228,7 +229,7 @@ mts_batch_init(MtsBatch *batch, const MtsLayout *layout, const bool *words,
 	batch->words = mts_arena_allocate(arena, n * sizeof(MtsWords));
 	memset(batch->words, 0, n * sizeof(MtsWords));
 	if ((is_flat && layout->has_missing) ||
-		!init_columns(batch, layout, words, keys))
+		!init_columns(batch, layout, values, keys))
 		return false;
 	batch->method = choose_method(batch, layout);
 	batch->keys_are_slots = batch->method == MTS_BATCH_HOLDERS &&
@@ -1088,6 +1089,14 @@ read_points(MtsBatch *batch, MtsUnfold *unfold)
 	if (is_read)
 		trim(batch, unfold);
 	return is_read;
+}
+
+/* mts_batch_take_words: try to read all columns as words again. */
+void
+mts_batch_take_words(MtsBatch *batch)
+{
+	for (int i = 0; i < batch->nwords; i++)
+		batch->words[batch->columns[i]].takes_elements = false;
 }
 
 /*

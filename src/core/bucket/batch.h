@@ -86,9 +86,10 @@ typedef struct MtsBatch
 } MtsBatch;
 
 extern bool mts_batch_init(MtsBatch *batch, const MtsLayout *layout,
-						   const bool *words, const bool *keys,
+						   const bool *values, const bool *keys,
 						   const uint32_t *types, const MtsArena *arena);
 extern bool mts_batch_read(MtsBatch *batch, MtsUnfold *unfold);
+extern void mts_batch_take_words(MtsBatch *batch);
 extern void mts_batch_clear(MtsBatch *batch);
 extern bool mts_batch_forget_series(MtsBatch *batch);
 extern bool mts_batch_append(MtsBatch *batch, MtsUnfold *unfold,
