@@ -29,8 +29,8 @@ our @EXPORT_OK = qw(drifting marked_tables drift drift_time restore
 # ---- Functions ------------------------------------------------------------
 
 my $functions = <<'END';
-	-- the ids of the documents that have drifted
-	CREATE TABLE drifted (id text);
+	-- the documents that have drifted
+	CREATE TABLE drifted (collection text, id text);
 
 	-- Update the documents of collections that match a filter.
 	CREATE FUNCTION update_documents(collections text[], filter text, stages text)
@@ -57,22 +57,23 @@ my $functions = <<'END';
 				"sort": {"%s": 1}, "skip": %s, "limit": 1, "projection": {"_id": 1}}',
 				collections[i], sort, floor((n - 1) * shares[1 + (i - 1) % cardinality(shares)]))::json)
 				->'cursor'->'firstBatch';
-			INSERT INTO drifted VALUES (ids->0->'_id'->>'$oid');
+			INSERT INTO drifted VALUES (collections[i], ids->0->'_id'->>'$oid');
 			PERFORM update_documents(collections[i:i], format(
 				'{"_id": %s, "original": {"$exists": false}}', ids->0->'_id'),
 				'{"$set": {"original": "$$ROOT", "is_drifting": true}}');
 		END LOOP;
 	END $f$;
 
-	-- Change the documents back.
-	CREATE FUNCTION unmark(collections text[]) RETURNS void LANGUAGE sql AS $f$
-		SELECT update_documents(collections, '{"original": {"$exists": true}}',
-			'{"$replaceWith": "$original"}');
+	-- Change all documents back, also those that drifted before.
+	CREATE FUNCTION unmark() RETURNS void LANGUAGE sql AS $f$
+		SELECT update_documents(
+			ARRAY(SELECT DISTINCT collection FROM drifted WHERE collection IS NOT NULL),
+			'{"original": {"$exists": true}}', '{"$replaceWith": "$original"}');
 		TRUNCATE drifted;
 	$f$;
 
-	-- Change the marked documents by a stage.  False, and none is changed, if an
-	-- index refuses a value.
+	-- Change the marked documents by a stage.  False, and no document is changed
+	-- any more, if an index refuses a value.
 	CREATE FUNCTION change(collections text[], stage text) RETURNS bool
 	LANGUAGE plpgsql AS $f$
 	BEGIN
@@ -83,7 +84,7 @@ my $functions = <<'END';
 		THEN
 			RETURN true;
 		END IF;
-		PERFORM unmark(collections);
+		PERFORM unmark(), set_config('test.drift', '', false);
 		RETURN false;
 	END $f$;
 
@@ -108,10 +109,9 @@ my $functions = <<'END';
 	END $f$;
 
 	-- Change the documents back, and the local points.
-	CREATE FUNCTION restore(name text, collections text[]) RETURNS void
-	LANGUAGE plpgsql AS $f$
+	CREATE FUNCTION restore(name text) RETURNS void LANGUAGE plpgsql AS $f$
 	BEGIN
-		PERFORM unmark(collections);
+		PERFORM unmark();
 		EXECUTE format('TRUNCATE l.%I;
 			INSERT INTO l.%1$I TABLE b.%1$I;
 			DROP TABLE b.%1$I', name);
@@ -365,7 +365,7 @@ sub add_points
 		  . "\"documents\": [" . encode($document) . "]}\$json\$);\n";
 		$sql .= "INSERT INTO l.$name VALUES ($row);\n" unless $is_skipped;
 	}
-	return "$sql SET test.drift = 'other points';\nINSERT INTO drifted VALUES (NULL);\n"
+	return "$sql SET test.drift = 'other points';\nINSERT INTO drifted VALUES (NULL, NULL);\n"
 	  . ($is_skipped ? '' : "SET test.may_fail = on;\n");
 }
 
@@ -414,10 +414,8 @@ RESTORE
 sub restore
 {
 	my ($layout) = @_;
-	my @collections = $layout->{timeseries} || $layout->{of} ? () : collections_of($layout);
 	my $sql = "SET test.drift = '';\nSET test.may_fail = off;\n"
-	  . "SELECT restore('$layout->{name}', " . array_of(@collections)
-	  . "::text[]);\n";
+	  . "SELECT restore('$layout->{name}');\n";
 
 	$sql .= "ALTER FOREIGN TABLE f.$_ OPTIONS (DROP on_invalid);\n"
 	  foreach $layout->{is_skipped} ? tables_of($layout) : ();
