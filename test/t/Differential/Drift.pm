@@ -9,8 +9,9 @@
 # it reads one of them, or agrees with the local table.  That has the points of
 # these documents, too: with their own time, or none, and as a key or value one
 # that no equality selects.  So a query that leaves them out must be one whose
-# answer is the same without them.  With on_invalid 'skip', the local table lacks
-# the points of these documents, and no query fails.
+# answer is the same without them.  Joins with local points read c.NAME, which
+# never has such a key or value.  With on_invalid 'skip', the local table lacks the
+# points of these documents, and no query fails.
 #
 # A time-series collection gets other documents instead.
 
