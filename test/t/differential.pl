@@ -357,7 +357,7 @@ END
 	return;
 }
 
-prepare_node('differential', [qw(f l m d b)], functions());
+prepare_node('differential', [qw(f l m d b c)], functions());
 $native = native_version();
 srand($seed);
 note "SEED=$seed";

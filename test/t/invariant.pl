@@ -34,7 +34,7 @@ plan skip_all => 'MongoDB before 5.0 reads no moments'
   if wire_command($port, hello => bson_int32(1))->{maxWireVersion} < 13;
 
 $ENV{MONGODB_URI} = set_uri($set);
-my $node = prepare_node('invariant', [qw(f l m)], indexing() . <<'END');
+my $node = prepare_node('invariant', [qw(f l m c)], indexing() . <<'END');
 	-- A scan is many finds.
 	ALTER SERVER mongo OPTIONS (ADD fetch_size '5');
 

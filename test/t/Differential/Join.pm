@@ -233,7 +233,7 @@ sub with_times
 
 	$points = "(SELECT s_from AS $time, s_$name AS $name FROM series WHERE $where)"
 	  if chance(0.2);
-	$points =~ s/side\./l./ if chance(0.15);
+	$points =~ s/side\./c./ if chance(0.15);
 	return "$points $alias";
 }
 

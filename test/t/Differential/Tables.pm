@@ -3,8 +3,8 @@
 # functions() is the SQL of the functions that compare the two sides, and indexing()
 # what fill_tables() requires.
 # fill_tables() is that of a layout's tables: f.NAME is foreign, l.NAME is
-# local with the same points, edges has times; the others are joined (see
-# Join.pm and Star.pm).
+# local with the same points, c.NAME has the points that there were at first, and
+# edges has times; c.NAME and the others are joined (see Join.pm and Star.pm).
 
 package Differential::Tables;
 
@@ -249,7 +249,8 @@ sub fill_tables
 		$indexes
 		CREATE TABLE l.$name (LIKE f.$name);
 		INSERT INTO l.$name VALUES $rows;
-		ANALYZE l.$name;
+		CREATE TABLE c.$name AS TABLE l.$name;
+		ANALYZE l.$name, c.$name;
 END
 	  . fill_rollups($layout) . fill_dimensions($layout)
 	  . marked_tables($layout, \&foreign_table);
