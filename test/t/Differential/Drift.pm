@@ -378,16 +378,17 @@ sub drift
 	my ($layout) = @_;
 	my $is_native = $layout->{timeseries} || $layout->{of};
 	my @targets = $is_native ? () : targets($layout);
-	my $is_skipped = !$layout->{rollups} && chance(0.3);
+	my $skips_always = $layout->{options} =~ m/on_invalid/;
+	my $is_skipped = !$layout->{rollups} && chance(0.3) || $skips_always;
 	my $sql = '';
 
 	return '' unless $is_native || @targets;
 	$sql .= "ALTER FOREIGN TABLE f.$_ OPTIONS (ADD on_invalid 'skip');\n"
-	  foreach $is_skipped ? tables_of($layout) : ();
+	  foreach $is_skipped && !$skips_always ? tables_of($layout) : ();
 	$sql .= add_points($layout, $is_skipped) if $is_native;
 	$sql .= drift_once($layout, $is_skipped, pick(@targets))
 	  foreach $is_native ? () : 1 .. pick(1, 1, 2);
-	$layout->{is_skipped} = $is_skipped;
+	$layout->{is_skipped} = $is_skipped && !$skips_always;
 	return "SET client_min_messages = error;\n$sql";
 }
 
