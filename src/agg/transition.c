@@ -381,7 +381,8 @@ advance_values(const MtsTransition *transition, NullableDatum *state,
  * mts_transition_advance_many
  *		Advance a transition value by many points.
  *
- * The values are NULL if the aggregate has no argument.  *missing tells which of them are null; it is NULL if none is.
+ * The values are NULL if the aggregate has no argument.  *missing tells which
+ * of them are null; it is NULL if none is.
  */
 void
 mts_transition_advance_many(const MtsTransition *transition,

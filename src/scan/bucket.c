@@ -29,8 +29,8 @@
 /* After failures, this many buckets are unfolded before the next attempt. */
 #define MOST_PAUSE 15
 
-/* So many points are unfolded at a time, and fewer if their values have as many
- * bytes. */
+/* So many points are unfolded at a time, and fewer if their values have as
+ * many bytes. */
 #define CAREFUL_ROOM 256
 #define CAREFUL_SIZE (256 * 1024)
 
@@ -46,7 +46,7 @@ allocate(void *context, size_t size)
 	return MemoryContextAlloc(context, size);
 }
 
-/* ---- Outputs ------------------------------------------------------------ */
+/* ---- Outputs ----------------------------------------------------------- */
 
 static MtsOutputKind
 kind_of(const MtsLayout *layout, int column)
@@ -160,7 +160,7 @@ new_batch_of_rows(MtsBucket *bucket)
 	return new_batch(bucket, values, keys, NULL);
 }
 
-/* From now on, texts are values: they cannot be keys, or would be slow ones. */
+/* Read texts as values from now on: as keys, they are too many or slow. */
 static void
 read_texts_as_values(MtsBucket *bucket)
 {
@@ -237,8 +237,8 @@ takes_instants(const MtsTable *table, int column)
 }
 
 /*
- * Return a bit for each BSON type whose words are of an SQL type, but for
- * those that are out of its range.
+ * Return a bit for each BSON type whose words are of an SQL type, except
+ * for those that are out of its range.
  */
 static uint32
 types_of(Oid typid)
@@ -321,7 +321,7 @@ mts_bucket_last_time(const MtsLayout *layout, MtsTime start)
 			   : MTS_TIME_MAX;
 }
 
-/* ---- Invalid points and buckets ----------------------------------------- */
+/* ---- Invalid points and buckets ---------------------------------------- */
 
 static bool
 start_unfolding(MtsBucket *bucket, const bson_t *document)
@@ -435,7 +435,7 @@ check_collection(MtsBucket *bucket, MtsTime t, MtsError *error)
 						 timestamptz_to_str(t), name);
 }
 
-/* ---- Opening ------------------------------------------------------------ */
+/* ---- Opening ----------------------------------------------------------- */
 
 /* Convert a field of the bucket or of the current point. */
 static bool
@@ -573,7 +573,7 @@ mts_bucket_open(MtsBucket *bucket, MtsBucketSource *source,
 	return is_open;
 }
 
-/* ---- Values of points that are read at once ------------------------------ */
+/* ---- Values of points that are read at once ---------------------------- */
 
 /* What has become of the values of a column */
 typedef enum Converted
@@ -775,7 +775,7 @@ check_times(const MtsBucket *bucket, const MtsBatch *batch)
 	return true;
 }
 
-/* ---- Keys of series ------------------------------------------------------ */
+/* ---- Keys of series ---------------------------------------------------- */
 
 /* Convert an output's key of a series; false if that fails. */
 static bool
@@ -918,7 +918,7 @@ mts_bucket_enter_series(MtsBucket *bucket, int series)
 	}
 }
 
-/* ---- Documents that are points ------------------------------------------- */
+/* ---- Documents that are points ----------------------------------------- */
 
 /* Append a document to the batch; false if it must be unfolded or later. */
 static bool
@@ -970,7 +970,7 @@ read_documents(MtsBucket *bucket, MtsBatch *batch)
 	return batch->n > 0;
 }
 
-/* ---- Conditions and extremes --------------------------------------------- */
+/* ---- Conditions and extremes ------------------------------------------- */
 
 /*
  * Evaluate a condition for all points of the batch; false if only the executor
@@ -1076,7 +1076,7 @@ keep_extremes(MtsBucket *bucket, MtsBatch *batch)
 	bucket->counters->points += read - n;
 }
 
-/* ---- All points at once -------------------------------------------------- */
+/* ---- All points at once ------------------------------------------------ */
 
 /*
  * Tell whether a reader is to be tried for the open bucket.  It does not know
@@ -1224,7 +1224,7 @@ read_at_once(MtsBucket *bucket, MtsFastReader *reader)
 	return true;
 }
 
-/* ---- Points one by one --------------------------------------------------- */
+/* ---- Points one by one ------------------------------------------------- */
 
 /* Make the memory of points that are unfolded. */
 static void
@@ -1359,7 +1359,7 @@ unfold_points(MtsBucket *bucket)
 	}
 }
 
-/* ---- Points -------------------------------------------------------------- */
+/* ---- Points ------------------------------------------------------------ */
 
 /* Read the first points of the bucket, in the fastest way. */
 static void

@@ -62,7 +62,7 @@ typedef struct MtsPoints
 	const MtsTime *times;
 	const bool *time_missing; /* which times are null; NULL: none is */
 	MtsPointValues *columns;  /* by output */
-	const MtsBatch *series;   /* tells of which series points are; or NULL */
+	const MtsBatch *series;   /* tells the series of points; or NULL */
 	bool is_sorted;           /* by series, for an aggregation */
 	bool is_checked;          /* all fulfil the conditions */
 	bool is_last;             /* the bucket has no points after these */
@@ -187,8 +187,8 @@ mts_bucket_comes_first(MtsExtreme extreme, MtsTime t, MtsTime other)
 
 /*
  * mts_bucket_points
- *		The points at hand, the next of which has not been returned as a row;
- *		NULL if the bucket has no more points.
+ *		The points at hand, if some have not been returned as rows; otherwise
+ *		more of them, or NULL if the bucket has no more points.
  *
  * They live until the next call that finds no more of them.
  */

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The digits in the upper half of a Decimal128, the exponent that stands for 0,
- * and the scale up to which decimals count as short */
+/* The digits in the upper half of a Decimal128, the exponent that stands for
+ * 0, and the scale up to which decimals count as short */
 #define DECIMAL_DIGITS ((UINT64_C(1) << 49) - 1)
 #define DECIMAL_BIAS 6176
 #define DECIMAL_MAX_SCALE 16
@@ -308,8 +308,8 @@ mts_element_decimal(const MtsElement *element, char *text)
 
 /*
  * mts_element_short_decimal
- *		Read a Decimal128 as digits / 10^scale, with scale >= 0; false for those
- *		with more digits, another scale, or without a value.
+ *		Read a Decimal128 as digits / 10^scale, with scale >= 0; false for
+ *		those with more digits, another scale, or without a value.
  */
 bool
 mts_element_short_decimal(const MtsElement *element, int64_t *digits,

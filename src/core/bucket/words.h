@@ -23,7 +23,7 @@ typedef struct MtsWords
 	uint8_t type;        /* double, int32, int64 or date; 0 if all are missing,
 						  * or the values are elements */
 	bool is_mixed;       /* words had other types, and are of this one now */
-	bool is_unfit;       /* a value is no word, or no type has all of them */
+	bool is_unfit;       /* a value is not a word, or no type has all */
 	bool has_missing;
 	bool lacks_room; /* for more values */
 	int64_t
