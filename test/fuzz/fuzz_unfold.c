@@ -176,6 +176,13 @@ check_trimmed(const MtsLayout *layout, const All *all, const All *trimmed,
 	fuzz_check(n == trimmed->n, "%s: %d points of %d", what, trimmed->n, n);
 }
 
+static bool
+is_equal(const MtsElement *a, const MtsElement *b)
+{
+	return a->type == b->type && a->size == b->size &&
+		   memcmp(a->value, b->value, a->size) == 0;
+}
+
 /* What is read at once must be the values of a point. */
 static void
 check_words(MtsUnfold *unfold, const MtsBatch *batch, int i,
@@ -197,7 +204,7 @@ check_words(MtsUnfold *unfold, const MtsBatch *batch, int i,
 		fuzz_check(words->missing[i] == is_null &&
 					   (is_null ||
 						(words->takes_elements
-							 ? words->elements[i].value == element.value
+							 ? is_equal(&words->elements[i], &element)
 							 : element.type == words->type) ||
 						words->type == BSON_TYPE_DOUBLE ||
 						words->type == BSON_TYPE_INT64),

@@ -28,7 +28,7 @@ our @switches;
 # The share of each kind of query, in percent
 my %kinds = (
 	rows => [ 22, \&rows ], groups => [ 24, \&groups ],
-	sorted => [ 16, \&sorted ], 'first of each' => [ 7, \&first_of_each ],
+	sorted => [ 16, \&sorted ], 'first of each' => [ 11, \&first_of_each ],
 	'all series' => [ 8, \&all_series ], joined => [ 13, \&joined ],
 	star => [ 10, \&star ]);
 
