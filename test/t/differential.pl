@@ -163,14 +163,15 @@ sub make_queries
 # ---- Odd columns ----------------------------------------------------------
 
 # Give the i-th layout an odd column, if it has one, and hide the numbers of its
-# readings.
+# readings.  Few layouts have roll-ups, and these answer no query that names the
+# column, so they have one only if ODD is set.
 sub finish_layout
 {
 	my ($layout, $i) = @_;
 	my @kinds = grep { m/$odd_pattern/ } odd_kinds();
 	my $turn = $i + $seed + 1;
 
-	if (@kinds && ($ENV{ODD} || $turn % 2))
+	if (@kinds && ($ENV{ODD} || ($turn % 2 && !$layout->{rollups})))
 	{
 		srand($seed + 7919 * $i + 1);
 		$layout->{odd_kind} = $kinds[ ($ENV{ODD} ? $turn : $turn / 2) % @kinds ];
