@@ -216,6 +216,7 @@ SELECT try('SELECT d, t FROM odd WHERE host = ''x'' AND v > 0');
 SELECT try('SELECT sum(v), max(t) FROM odd WHERE host = ''x'' AND v > 0');
 CALL put('odd', '[{"_id": 2, "d": {"$date": "2024-03-11T00:00:00Z"}, "host": "y", "v": {"0": {"n": 1, "v": 1}, "4": {"n": "no number", "v": -1}}}]');
 SELECT * FROM odd WHERE host = 'y';
+SELECT mongo_ts_command(:'suite', '{"delete": "odd", "deletes": [{"q": {"_id": 2}, "limit": 1}]}')->'n';
 ALTER FOREIGN TABLE odd OPTIONS (ADD on_invalid 'skip');
 SET client_min_messages = error;
 SELECT query, readers(query) FROM (VALUES

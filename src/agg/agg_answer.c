@@ -518,7 +518,9 @@ aggregate_series(MtsAnswers *answers, const MtsTime *times, int from, int end)
 {
 	while (from < end)
 	{
-		mts_bucket_fill_row(answers->input->bucket, times[from], answers->row);
+		if (!mts_bucket_fill_row(answers->input->bucket, times[from],
+								 answers->row))
+			elog(ERROR, "a time was read that cannot be converted");
 		ExecStoreVirtualTuple(answers->row);
 		from = aggregate_run(answers, times, from, end);
 		ExecClearTuple(answers->row);

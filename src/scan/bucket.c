@@ -116,35 +116,36 @@ mts_bucket_takes_key(const MtsTable *table, int column)
 			mts_bucket_takes_words(table, column));
 }
 
-/* Make a batch of columns; NULL if points must be unfolded. */
-static MtsBatch *
-new_batch(MtsBucket *bucket, const bool *values, const bool *keys,
-		  const uint32 *types)
+/* Prepare to read columns at once, if that is possible. */
+static void
+init_reader(MtsFastReader *reader, MtsBucket *bucket, const bool *values,
+			const bool *keys, const uint32 *types)
 {
+	const MtsLayout *layout = &bucket->table->layout;
 	MtsBatch *batch;
 
+	*reader = (MtsFastReader){.batch = NULL};
 	if (!mts_enable_column_reader)
-		return NULL;
+		return;
 	batch = palloc(sizeof(MtsBatch));
-	return mts_batch_init(batch, &bucket->table->layout, values, keys, types,
-						  &bucket->arena)
-			   ? batch
-			   : NULL;
+	if (mts_batch_init(batch, layout, values, keys, types, &bucket->arena))
+		reader->batch = batch;
+	for (int i = 0; i < layout->ncolumns; i++)
+		reader->takes_memory |=
+			values[i] && !mts_bucket_takes_words(bucket->table, i);
 }
 
 /*
- * Make the batch of the columns that rows need; NULL if there is none.  Texts
- * are those of few series most often, so that they are read as keys first.
+ * Prepare to read the columns that rows need.  Texts are those of few series
+ * most often, so that they are read as keys first.
  */
-static MtsBatch *
-new_batch_of_rows(MtsBucket *bucket)
+static void
+init_rows(MtsBucket *bucket)
 {
 	const MtsLayout *layout = &bucket->table->layout;
 	bool *values = palloc0((layout->ncolumns + 1) * sizeof(bool));
 	bool *keys = palloc0((layout->ncolumns + 1) * sizeof(bool));
 
-	if (layout->ncontainers == 0)
-		return NULL;
 	for (int i = 0; i < bucket->noutputs; i++)
 	{
 		const MtsOutput *output = &bucket->outputs[i];
@@ -157,7 +158,7 @@ new_batch_of_rows(MtsBucket *bucket)
 			 (typid == TEXTOID || typid == VARCHAROID));
 		values[column] = output->kind == MTS_OUTPUT_POINT && !keys[column];
 	}
-	return new_batch(bucket, values, keys, NULL);
+	init_reader(&bucket->at_once, bucket, values, keys, NULL);
 }
 
 /* Read texts as values from now on: as keys, they are too many or slow. */
@@ -167,7 +168,7 @@ read_texts_as_values(MtsBucket *bucket)
 	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(bucket));
 
 	bucket->texts_are_keys = false;
-	bucket->at_once = (MtsFastReader){.batch = new_batch_of_rows(bucket)};
+	init_rows(bucket);
 	MemoryContextSwitchTo(old);
 }
 
@@ -192,17 +193,11 @@ mts_bucket_new(const MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 	bucket->counters = counters;
 	bucket->outputs = palloc(n * sizeof(MtsOutput));
 	for (int i = 0; i < layout->ncolumns; i++)
-	{
-		MtsOutputKind kind = kind_of(layout, i);
-
-		if (!needed[i])
-			continue;
-		bucket->outputs[bucket->noutputs++] =
-			(MtsOutput){kind, i,
-						mts_from_bson_prepare(table, i, bucket->hides_values)};
-		bucket->takes_memory |=
-			kind == MTS_OUTPUT_POINT && !mts_bucket_takes_words(table, i);
-	}
+		if (needed[i])
+			bucket->outputs[bucket->noutputs++] =
+				(MtsOutput){kind_of(layout, i), i,
+							mts_from_bson_prepare(table, i,
+												  bucket->hides_values)};
 	bucket->values = palloc0(n * sizeof(Datum));
 	bucket->nulls = palloc(n * sizeof(bool));
 	memset(bucket->nulls, true, n * sizeof(bool));
@@ -220,20 +215,22 @@ mts_bucket_new(const MtsTable *table, const bool *needed, MtsRowIds *row_ids,
 	bucket->points.columns =
 		palloc0((bucket->noutputs + 1) * sizeof(MtsPointValues));
 	mts_unfold_init(&bucket->unfold, layout, NULL, &bucket->arena);
+	if (layout->ncontainers == 0)
+		return bucket;
 	bucket->texts_are_keys = true;
-	bucket->at_once.batch = new_batch_of_rows(bucket);
+	init_rows(bucket);
 	if (!bucket->at_once.batch ||
 		bucket->at_once.batch->method == MTS_BATCH_POINTS)
 		read_texts_as_values(bucket);
 	return bucket;
 }
 
-/* Tell whether a column has instants as they are. */
+/* Tell whether the type of a time does not hold all instants. */
 static bool
-takes_instants(const MtsTable *table, int column)
+may_refuse_times(const MtsTable *table, const MtsOutput *time)
 {
-	return table->attributes[column].typid == TIMESTAMPTZOID &&
-		   table->attributes[column].typmod < 0;
+	return time && (table->attributes[time->column].typid == DATEOID ||
+					table->attributes[time->column].typmod >= 0);
 }
 
 /*
@@ -277,13 +274,12 @@ mts_bucket_read_series(MtsBucket *bucket, const bool *is_value,
 {
 	const MtsTable *table = bucket->table;
 	const MtsLayout *layout = &table->layout;
+	const MtsOutput *time = mts_bucket_output(bucket, layout->time_column);
 	bool is_flat = layout->time_kind == MTS_TIME_FLAT;
 	uint32 *types = palloc0((layout->ncolumns + 1) * sizeof(uint32));
 
 	/* the next documents have been read when one cannot be converted */
-	if (is_flat &&
-		(table->rolling_name || (layout->time_column >= 0 &&
-								 !takes_instants(table, layout->time_column))))
+	if (is_flat && (table->rolling_name || may_refuse_times(table, time)))
 		return false;
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
@@ -294,13 +290,12 @@ mts_bucket_read_series(MtsBucket *bucket, const bool *is_value,
 			mts_type_key_holds(attribute->key_type, BSON_TYPE_INT32))
 			types[i] = types_of(attribute->typid);
 	}
-	bucket->by_series.batch = new_batch(bucket, is_value, is_key, types);
+	init_reader(&bucket->by_series, bucket, is_value, is_key, types);
 	if (!bucket->by_series.batch)
 		return false;
 	bucket->reads_documents = is_flat;
 	bucket->remembers_series = remembers_series;
-	bucket->by_series.batch->needs_time =
-		mts_bucket_output(bucket, layout->time_column) != NULL;
+	bucket->by_series.batch->needs_time = time != NULL;
 	return true;
 }
 
@@ -437,17 +432,24 @@ check_collection(MtsBucket *bucket, MtsTime t, MtsError *error)
 
 /* ---- Opening ----------------------------------------------------------- */
 
-/* Convert a field of the bucket or of the current point. */
+/* Convert an output of the bucket, or of the current point. */
 static bool
-convert_field(MtsBucket *bucket, const MtsOutput *output, Datum *value,
-			  bool *isnull, MtsError *error)
+convert_output(MtsBucket *bucket, const MtsOutput *output, Datum *value,
+			   bool *isnull, MtsError *error)
 {
+	const MtsPoint *point = &bucket->one_by_one.point;
 	const MtsColumn *column = &bucket->table->layout.columns[output->column];
 	MtsElement element;
 
-	*isnull = false;
-	switch (mts_unfold_value(&bucket->unfold, &bucket->one_by_one.point,
-							 column, &element))
+	bucket->converting = column;
+	*isnull = output->kind == MTS_OUTPUT_TIME && point->time_is_null;
+	if (output->kind == MTS_OUTPUT_TIME)
+		return *isnull || mts_from_bson_time(output->converter, point->time,
+											 value, error);
+	if (output->kind == MTS_OUTPUT_SLOT)
+		return mts_from_bson_slot(output->converter,
+								  &point->slots[column->slot], value, error);
+	switch (mts_unfold_value(&bucket->unfold, point, column, &element))
 	{
 		case MTS_MALFORMED:
 			*error = bucket->unfold.invalid.error;
@@ -469,11 +471,9 @@ convert_bucket(MtsBucket *bucket, MtsError *error)
 	{
 		const MtsOutput *output = &bucket->outputs[i];
 
-		if (output->kind != MTS_OUTPUT_BUCKET)
-			continue;
-		bucket->converting = &bucket->table->layout.columns[output->column];
-		if (!convert_field(bucket, output, &bucket->values[output->column],
-						   &bucket->nulls[output->column], error))
+		if (output->kind == MTS_OUTPUT_BUCKET &&
+			!convert_output(bucket, output, &bucket->values[output->column],
+							&bucket->nulls[output->column], error))
 			return false;
 	}
 	bucket->converting = NULL;
@@ -684,9 +684,13 @@ static bool
 are_words(const MtsBucket *bucket, int column, const MtsWords *words)
 {
 	bool takes_words = mts_bucket_takes_words(bucket->table, column);
-	uint32 types = types_of(bucket->table->attributes[column].typid);
+	Oid typid = bucket->table->attributes[column].typid;
+	uint32 types = types_of(typid);
 	uint8 type = 0;
 
+	/* most integers of 64 bits are small */
+	if (mts_type_is_integer(typid))
+		types |= 1u << BSON_TYPE_INT64;
 	for (int i = 0; i < words->n; i++)
 	{
 		uint8 other;
@@ -736,7 +740,7 @@ convert_columns(MtsBucket *bucket, MtsBatch *batch)
 			continue;
 		converted = convert_column(bucket, output, words);
 		if (converted == NEEDS_ELEMENTS)
-			mts_words_take_elements(words, true, &bucket->arena);
+			mts_words_take_elements(words, &bucket->arena);
 		if (converted != CONVERTED)
 			result = converted;
 	}
@@ -766,9 +770,7 @@ check_times(const MtsBucket *bucket, const MtsBatch *batch)
 	MtsError error;
 	Datum value;
 
-	if (!time || takes_instants(bucket->table, time->column))
-		return true;
-	for (int i = 0; i < batch->n; i++)
+	for (int i = 0; i < batch->n && may_refuse_times(bucket->table, time); i++)
 		if (!mts_from_bson_time(time->converter, batch->times[i], &value,
 								&error))
 			return false;
@@ -1087,7 +1089,7 @@ is_due(const MtsBucket *bucket, const MtsFastReader *reader)
 {
 	return reader->batch && reader->pause == 0 && !bucket->row_ids &&
 		   !bucket->is_stepwise &&
-		   !(bucket->takes_memory && bucket->document->len > MOST_SIZE);
+		   !(reader->takes_memory && bucket->document->len > MOST_SIZE);
 }
 
 /*
@@ -1120,6 +1122,8 @@ show_batch(MtsBucket *bucket, const MtsBatch *batch)
 	for (int i = 0; i < bucket->noutputs; i++)
 	{
 		const MtsOutput *output = &bucket->outputs[i];
+		const MtsAttribute *attribute =
+			&bucket->table->attributes[output->column];
 		const MtsWords *words = &batch->words[output->column];
 		MtsPointValues *column = &points->columns[i];
 		Datum *times;
@@ -1134,7 +1138,7 @@ show_batch(MtsBucket *bucket, const MtsBatch *batch)
 			continue;
 		}
 		column->values = (const Datum *) batch->times;
-		if (takes_instants(bucket->table, output->column))
+		if (attribute->typid == TIMESTAMPTZOID && attribute->typmod < 0)
 			continue;
 		column->values = times = palloc(batch->n * sizeof(Datum) + 1);
 		for (int n = 0; n < batch->n; n++)
@@ -1268,31 +1272,6 @@ show_unfolded(MtsBucket *bucket)
 											  bucket->one_by_one.missing[i]};
 }
 
-/* Convert a value of the current point; false if it is invalid. */
-static bool
-convert_value(MtsBucket *bucket, const MtsOutput *output, Datum *value,
-			  bool *isnull, MtsError *error)
-{
-	const MtsPoint *point = &bucket->one_by_one.point;
-	const MtsColumn *column = &bucket->table->layout.columns[output->column];
-
-	bucket->converting = column;
-	*isnull = false;
-	switch (output->kind)
-	{
-		case MTS_OUTPUT_TIME:
-			*isnull = point->time_is_null;
-			return *isnull || mts_from_bson_time(output->converter,
-												 point->time, value, error);
-		case MTS_OUTPUT_SLOT:
-			return mts_from_bson_slot(output->converter,
-									  &point->slots[column->slot], value,
-									  error);
-		default:
-			return convert_field(bucket, output, value, isnull, error);
-	}
-}
-
 /* Check a document that is a row; one without a time may be anywhere. */
 static bool
 check_row(MtsBucket *bucket, MtsError *error)
@@ -1314,8 +1293,8 @@ append_point(MtsBucket *bucket, MtsError *error)
 		return false;
 	for (int i = 0; i < bucket->noutputs; i++)
 		if (reader->values[i] &&
-			!convert_value(bucket, &bucket->outputs[i], &reader->values[i][n],
-						   &reader->missing[i][n], error))
+			!convert_output(bucket, &bucket->outputs[i], &reader->values[i][n],
+							&reader->missing[i][n], error))
 			return false;
 	bucket->converting = NULL;
 	reader->times[n] = reader->point.time;
@@ -1337,6 +1316,7 @@ unfold_points(MtsBucket *bucket)
 	MemoryContextReset(bucket->points_context);
 	if (reader->room == 0)
 		make_careful(bucket);
+	Assert(!bucket->is_stepwise || reader->room == 1);
 	show_unfolded(bucket);
 	while (bucket->points.n < reader->room &&
 		   MemoryContextMemAllocated(bucket->points_context, false) <

@@ -71,9 +71,10 @@ typedef struct MtsPoints
 /* Reads all points of a bucket at once */
 typedef struct MtsFastReader
 {
-	MtsBatch *batch; /* NULL if points cannot be read so */
-	int failures;    /* of successive attempts */
-	int pause;       /* buckets until the next attempt */
+	MtsBatch *batch;   /* NULL if points cannot be read so */
+	bool takes_memory; /* some values of points are not words */
+	int failures;      /* of successive attempts */
+	int pause;         /* buckets until the next attempt */
 } MtsFastReader;
 
 /* Reads points one after the other, and hears of those that are invalid */
@@ -106,7 +107,6 @@ typedef struct MtsBucket
 	MtsCounters *counters;
 	int noutputs;
 	MtsOutput *outputs;           /* by column */
-	bool takes_memory;            /* some values of points are not words */
 	MtsArena arena;               /* of what is reused from bucket to bucket */
 	MemoryContext context;        /* of the current bucket's own values */
 	MemoryContext points_context; /* of the values of points */

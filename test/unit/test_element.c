@@ -321,6 +321,54 @@ test_untrusted(const bson_t *doc)
 	free(data);
 }
 
+/* Tell whether text is read as a short decimal, with these digits and scale. */
+static bool
+is_short(const char *text, int64_t *digits, int *scale)
+{
+	bson_decimal128_t decimal;
+	uint64_t parts[2];
+
+	bson_decimal128_from_string(text, &decimal);
+	parts[0] = BSON_UINT64_TO_LE(decimal.low);
+	parts[1] = BSON_UINT64_TO_LE(decimal.high);
+	return mts_element_short_decimal(
+		&(MtsElement){.type = BSON_TYPE_DECIMAL128,
+					  .value = (const uint8_t *) parts,
+					  .size = sizeof(parts)},
+		digits, scale);
+}
+
+static void
+test_short_decimals(void)
+{
+	static const char *const others[] = {
+		"NaN", "Infinity", "-Infinity",           "1E+1",
+		"0E1", "1E-17",    "9223372036854775808", "1E-6176"};
+	char text[64];
+	int64_t digits;
+	int scale;
+
+	for (int i = 0; i < 100000; i++)
+	{
+		int64_t n = (int64_t) (random_bits() >> (1 + random_below(62)));
+		int of = (int) random_below(17);
+
+		n = random_below(2) ? -n : n;
+		snprintf(text, sizeof(text), "%lldE-%d", (long long) n, of);
+		if (!is_short(text, &digits, &scale) || digits != n || scale != of)
+			tap_fault("%s is read as %lld / 10^%d", text, (long long) digits,
+					  scale);
+	}
+	tap_claim("decimals are digits and a scale");
+	ok(is_short("1.50", &digits, &scale) && digits == 150 && scale == 2,
+	   "trailing zeros count");
+	ok(is_short("-0.0", &digits, &scale) && digits == 0 && scale == 1,
+	   "zero has no sign");
+	for (int i = 0; i < 8; i++)
+		ok(!is_short(others[i], &digits, &scale), "%s is not short",
+		   others[i]);
+}
+
 int
 main(void)
 {
@@ -334,6 +382,7 @@ main(void)
 	test_absent();
 	test_numbers();
 	test_untrusted(&doc);
+	test_short_decimals();
 	bson_destroy(&doc);
 	return tap_done();
 }

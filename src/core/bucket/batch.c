@@ -1114,7 +1114,7 @@ admit_elements(MtsBatch *batch)
 
 		if (!words->is_unfit || words->takes_elements || i == batch->time)
 			continue;
-		mts_words_take_elements(words, true, batch->arena);
+		mts_words_take_elements(words, batch->arena);
 		is_changed = true;
 	}
 	return is_changed;

@@ -20,20 +20,17 @@ mts_words_init(MtsWords *words, int room, const MtsArena *arena)
 	words->missing = mts_arena_allocate(arena, room * sizeof(bool));
 	words->numbers = mts_arena_allocate(arena, room * sizeof(int64_t));
 	words->elements = NULL;
-	mts_words_take_elements(words, words->takes_elements, arena);
+	if (words->takes_elements)
+		mts_words_take_elements(words, arena);
 	mts_words_clear(words);
 }
 
-/*
- * mts_words_take_elements
- *		Have the values that are read next be elements, or words again.
- */
+/* mts_words_take_elements: have the values that are read next be elements. */
 void
-mts_words_take_elements(MtsWords *words, bool takes_elements,
-						const MtsArena *arena)
+mts_words_take_elements(MtsWords *words, const MtsArena *arena)
 {
-	words->takes_elements = takes_elements;
-	if (takes_elements && !words->elements)
+	words->takes_elements = true;
+	if (!words->elements)
 		words->elements =
 			mts_arena_allocate(arena, words->room * sizeof(MtsElement));
 }

@@ -43,8 +43,7 @@ typedef struct MtsWordKeys
 } MtsWordKeys;
 
 extern void mts_words_init(MtsWords *words, int room, const MtsArena *arena);
-extern void mts_words_take_elements(MtsWords *words, bool takes_elements,
-									const MtsArena *arena);
+extern void mts_words_take_elements(MtsWords *words, const MtsArena *arena);
 extern void mts_words_clear(MtsWords *words);
 extern bool mts_words_set(MtsWords *words, int i, const MtsElement *element);
 extern bool mts_words_read(MtsWords *words, const MtsElement *holder,
