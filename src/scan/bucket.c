@@ -26,11 +26,11 @@
  * memory */
 #define MOST_SIZE (4 * 1024 * 1024)
 
-/* After failures, this many buckets are unfolded before the next attempt. */
-#define MOST_PAUSE 15
+/* Failures after which more of them do not make the next pause longer */
+#define MOST_FAILURES 5
 
-/* So many points are unfolded at a time, and fewer if their values have as
- * many bytes. */
+/* The most points that are unfolded at a time, and the bytes of their values
+ * after which no more are */
 #define CAREFUL_ROOM 256
 #define CAREFUL_SIZE (256 * 1024)
 
@@ -101,6 +101,12 @@ mts_bucket_takes_words(const MtsTable *table, int column)
 	}
 }
 
+static bool
+is_text(Oid typid)
+{
+	return typid == TEXTOID || typid == VARCHAROID;
+}
+
 /*
  * mts_bucket_takes_key
  *		Tell whether values of a column can be keys of series: their conversion
@@ -112,7 +118,7 @@ mts_bucket_takes_key(const MtsTable *table, int column)
 	Oid typid = table->attributes[column].typid;
 
 	return column != table->layout.time_column &&
-		   (typid == TEXTOID || typid == VARCHAROID || typid == BOOLOID ||
+		   (is_text(typid) || typid == BOOLOID ||
 			mts_bucket_takes_words(table, column));
 }
 
@@ -150,12 +156,11 @@ init_rows(MtsBucket *bucket)
 	{
 		const MtsOutput *output = &bucket->outputs[i];
 		int column = output->column;
-		Oid typid = bucket->table->attributes[column].typid;
 
 		keys[column] =
 			output->kind == MTS_OUTPUT_SLOT ||
 			(output->kind == MTS_OUTPUT_POINT && bucket->texts_are_keys &&
-			 (typid == TEXTOID || typid == VARCHAROID));
+			 is_text(bucket->table->attributes[column].typid));
 		values[column] = output->kind == MTS_OUTPUT_POINT && !keys[column];
 	}
 	init_reader(&bucket->at_once, bucket, values, keys, NULL);
@@ -233,10 +238,7 @@ may_refuse_times(const MtsTable *table, const MtsOutput *time)
 					table->attributes[time->column].typmod >= 0);
 }
 
-/*
- * Return a bit for each BSON type whose words are of an SQL type, except
- * for those that are out of its range.
- */
+/* Return a bit for each BSON type whose values are always of an SQL type. */
 static uint32
 types_of(Oid typid)
 {
@@ -249,10 +251,7 @@ types_of(Oid typid)
 		case INT8OID:
 			return int32s | 1u << BSON_TYPE_INT64;
 		case INT4OID:
-		case INT2OID:
 			return int32s;
-		case TIMESTAMPTZOID:
-			return 1u << BSON_TYPE_DATE_TIME;
 		default:
 			return 0;
 	}
@@ -282,14 +281,8 @@ mts_bucket_read_series(MtsBucket *bucket, const bool *is_value,
 	if (is_flat && (table->rolling_name || may_refuse_times(table, time)))
 		return false;
 	for (int i = 0; i < layout->ncolumns; i++)
-	{
-		const MtsAttribute *attribute = &table->attributes[i];
-
-		if (attribute->typid != INT2OID &&
-			attribute->typid != TIMESTAMPTZOID &&
-			mts_type_key_holds(attribute->key_type, BSON_TYPE_INT32))
-			types[i] = types_of(attribute->typid);
-	}
+		if (mts_type_key_holds(table->attributes[i].key_type, BSON_TYPE_INT32))
+			types[i] = types_of(table->attributes[i].typid);
 	init_reader(&bucket->by_series, bucket, is_value, is_key, types);
 	if (!bucket->by_series.batch)
 		return false;
@@ -337,7 +330,7 @@ find_converted(MtsBucket *bucket)
 	MtsPoint *point = &bucket->one_by_one.point;
 
 	(void) start_unfolding(bucket, bucket->document);
-	for (int i = -1; i < bucket->converting_point; i++)
+	for (int i = 0; i <= bucket->converting_point; i++)
 		(void) mts_unfold_next(&bucket->unfold, point);
 	bucket->converting_point = -1;
 }
@@ -575,7 +568,7 @@ mts_bucket_open(MtsBucket *bucket, MtsBucketSource *source,
 
 /* ---- Values of points that are read at once ---------------------------- */
 
-/* What has become of the values of a column */
+/* The outcome of a conversion of the values of a column */
 typedef enum Converted
 {
 	CONVERTED,      /* they are Datums */
@@ -670,15 +663,13 @@ convert_elements(MtsBucket *bucket, const MtsOutput *output, MtsWords *words)
 		words->words[i] = (int64) value;
 		words->has_missing |= words->missing[i];
 	}
-	bucket->converting_point = -1;
-	bucket->converting = NULL;
 	return CONVERTED;
 }
 
 /*
- * Tell whether elements could have been read as words: they have a type whose
- * values are always of the column's type or, if other words are converted one
- * by one, all the same type.
+ * Tell whether elements could have been read as words: they have types whose
+ * values are most often of the column's type or, if its words are converted
+ * one by one, all the same type.
  */
 static bool
 are_words(const MtsBucket *bucket, int column, const MtsWords *words)
@@ -688,9 +679,10 @@ are_words(const MtsBucket *bucket, int column, const MtsWords *words)
 	uint32 types = types_of(typid);
 	uint8 type = 0;
 
-	/* most integers of 64 bits are small */
 	if (mts_type_is_integer(typid))
-		types |= 1u << BSON_TYPE_INT64;
+		types |= 1u << BSON_TYPE_INT32 | 1u << BSON_TYPE_INT64;
+	else if (typid == TIMESTAMPTZOID)
+		types |= 1u << BSON_TYPE_DATE_TIME;
 	for (int i = 0; i < words->n; i++)
 	{
 		uint8 other;
@@ -770,7 +762,9 @@ check_times(const MtsBucket *bucket, const MtsBatch *batch)
 	MtsError error;
 	Datum value;
 
-	for (int i = 0; i < batch->n && may_refuse_times(bucket->table, time); i++)
+	if (!may_refuse_times(bucket->table, time))
+		return true;
+	for (int i = 0; i < batch->n; i++)
 		if (!mts_from_bson_time(time->converter, batch->times[i], &value,
 								&error))
 			return false;
@@ -784,7 +778,6 @@ static bool
 convert_key(MtsBucket *bucket, const MtsBatch *batch, int series,
 			const MtsOutput *output, Datum *value, bool *isnull)
 {
-	Oid typid = bucket->table->attributes[output->column].typid;
 	const MtsElement *key = mts_batch_key(batch, series, output->column);
 	MtsError error;
 
@@ -799,7 +792,7 @@ convert_key(MtsBucket *bucket, const MtsBatch *batch, int series,
 								  value, &error);
 	/* a type's input function raises errors, which name the point */
 	if (output->kind == MTS_OUTPUT_POINT && key->type == BSON_TYPE_UTF8 &&
-		typid != TEXTOID && typid != VARCHAROID)
+		!is_text(bucket->table->attributes[output->column].typid))
 		return false;
 	bucket->converting = &bucket->table->layout.columns[output->column];
 	return mts_from_bson_element(output->converter, key, value, isnull,
@@ -1093,16 +1086,24 @@ is_due(const MtsBucket *bucket, const MtsFastReader *reader)
 }
 
 /*
- * Record whether an attempt was worth its time.  After each failure, it takes
- * longer until the next attempt.
+ * Record whether an attempt, which can read nbuckets, was worth its time.
+ * After each failure, it takes longer until the next attempt.
  */
 static void
-record_attempt(MtsFastReader *reader, bool was_worthwhile, int npoints)
+record_attempt(MtsFastReader *reader, bool was_worthwhile, int nbuckets)
 {
-	reader->failures = was_worthwhile ? 0 : reader->failures + 1;
-	if (reader->failures > 1)
-		reader->pause =
-			Min((1 << Min(reader->failures - 1, 8)) - 1, MOST_PAUSE) * npoints;
+	reader->failures =
+		was_worthwhile ? 0 : Min(reader->failures + 1, MOST_FAILURES);
+	if (reader->failures > 0)
+		reader->pause = ((1 << (reader->failures - 1)) - 1) * nbuckets;
+}
+
+/* Prepare to read the bucket in another way, after an attempt that failed. */
+static void
+give_up(MtsBucket *bucket, MtsBatch *batch)
+{
+	mts_batch_take_words(batch);
+	(void) start_unfolding(bucket, bucket->document);
 }
 
 /* Show the points of a batch. */
@@ -1115,7 +1116,6 @@ show_batch(MtsBucket *bucket, const MtsBatch *batch)
 	points->n = batch->n;
 	points->slot = NULL;
 	points->times = batch->times;
-	points->time_missing = NULL;
 	points->series = batch->nkeys > 0 ? batch : NULL;
 	points->is_sorted = batch == bucket->by_series.batch;
 	points->is_last = true;
@@ -1128,7 +1128,7 @@ show_batch(MtsBucket *bucket, const MtsBatch *batch)
 		MtsPointValues *column = &points->columns[i];
 		Datum *times;
 
-		*column = (MtsPointValues){.column = output->column};
+		*column = (MtsPointValues){NULL, NULL};
 		if (output->kind != MTS_OUTPUT_TIME)
 		{
 			if (words->room > 0)
@@ -1205,10 +1205,7 @@ read_at_once(MtsBucket *bucket, MtsFastReader *reader)
 	nknown = batch->known.n;
 	is_read = read_batch(bucket, batch);
 	if (!is_read)
-	{
-		mts_batch_take_words(batch);
-		(void) start_unfolding(bucket, bucket->document);
-	}
+		give_up(bucket, batch);
 	if (!is_read && batch == bucket->at_once.batch && bucket->texts_are_keys &&
 		(batch->has_unfit_keys || !bucket->keys.of))
 	{
@@ -1240,7 +1237,6 @@ make_careful(MtsBucket *bucket)
 
 	reader->room = room;
 	reader->times = palloc(room * sizeof(MtsTime));
-	reader->time_missing = palloc(room * sizeof(bool));
 	reader->values = palloc0((bucket->noutputs + 1) * sizeof(Datum *));
 	reader->missing = palloc0((bucket->noutputs + 1) * sizeof(bool *));
 	for (int i = 0; i < bucket->noutputs; i++)
@@ -1263,12 +1259,10 @@ show_unfolded(MtsBucket *bucket)
 	points->n = points->next = 0;
 	points->slot = NULL;
 	points->times = bucket->one_by_one.times;
-	points->time_missing = bucket->one_by_one.time_missing;
 	points->series = NULL;
 	points->is_sorted = points->is_checked = false;
 	for (int i = 0; i < bucket->noutputs; i++)
-		points->columns[i] = (MtsPointValues){bucket->outputs[i].column,
-											  bucket->one_by_one.values[i],
+		points->columns[i] = (MtsPointValues){bucket->one_by_one.values[i],
 											  bucket->one_by_one.missing[i]};
 }
 
@@ -1298,7 +1292,6 @@ append_point(MtsBucket *bucket, MtsError *error)
 			return false;
 	bucket->converting = NULL;
 	reader->times[n] = reader->point.time;
-	reader->time_missing[n] = reader->point.time_is_null;
 	if (bucket->row_ids)
 		mts_row_ids_add(bucket->row_ids, mts_bucket_of_set(bucket),
 						&bucket->unfold, &reader->point, &reader->row_ids[n]);
@@ -1386,16 +1379,6 @@ mts_bucket_read_more(MtsBucket *bucket)
 	return points->next < points->n;
 }
 
-/* Fill a row with the bucket's own values; other columns are null. */
-static void
-begin_row(const MtsBucket *bucket, TupleTableSlot *slot)
-{
-	int n = bucket->table->layout.ncolumns;
-
-	memcpy(slot->tts_values, bucket->values, n * sizeof(Datum));
-	memcpy(slot->tts_isnull, bucket->nulls, n * sizeof(bool));
-}
-
 /*
  * mts_bucket_next_row
  *		Fill the values of a slot with the next point; false if there is none.
@@ -1418,7 +1401,7 @@ mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot)
 	for (int n = 0; n < bucket->noutputs; n++)
 	{
 		const MtsPointValues *from = &points->columns[n];
-		int column = from->column;
+		int column = bucket->outputs[n].column;
 
 		slot->tts_values[column] =
 			from->values ? from->values[i] : bucket->values[column];
@@ -1457,8 +1440,7 @@ find_extreme(MtsBucket *bucket, bool is_last, MtsTime *extreme)
 				extend(batch->times[i], is_last, &found, extreme);
 			return found;
 		}
-		mts_batch_take_words(batch);
-		(void) start_unfolding(bucket, bucket->document);
+		give_up(bucket, batch);
 	}
 	while ((result = mts_unfold_next(&bucket->unfold, point)) != MTS_DONE)
 		if (result == MTS_POINT)
@@ -1501,15 +1483,19 @@ mts_bucket_keep_extreme(MtsBucket *bucket, bool is_last)
  * mts_bucket_fill_row
  *		Fill the values of a slot with the bucket's own values and a time;
  *		false if the type of the time cannot store it.
+ *
+ * Other columns are null.
  */
 bool
 mts_bucket_fill_row(const MtsBucket *bucket, MtsTime t, TupleTableSlot *slot)
 {
 	const MtsOutput *time =
 		mts_bucket_output(bucket, bucket->table->layout.time_column);
+	int n = bucket->table->layout.ncolumns;
 	MtsError error;
 
-	begin_row(bucket, slot);
+	memcpy(slot->tts_values, bucket->values, n * sizeof(Datum));
+	memcpy(slot->tts_isnull, bucket->nulls, n * sizeof(bool));
 	if (!time)
 		return true;
 	slot->tts_isnull[time->column] = false;

@@ -47,7 +47,6 @@ typedef struct MtsOutput
 /* The values that an output has in points */
 typedef struct MtsPointValues
 {
-	int column;          /* of the layout */
 	const Datum *values; /* by point; NULL: they are the bucket's own, or keys
 						  * of series */
 	const bool *missing; /* which are null; NULL: none is */
@@ -60,12 +59,11 @@ typedef struct MtsPoints
 	int next;             /* that has not been returned as a row */
 	TupleTableSlot *slot; /* of the last row: other columns are null there */
 	const MtsTime *times;
-	const bool *time_missing; /* which times are null; NULL: none is */
-	MtsPointValues *columns;  /* by output */
-	const MtsBatch *series;   /* tells the series of points; or NULL */
-	bool is_sorted;           /* by series, for an aggregation */
-	bool is_checked;          /* all fulfil the conditions */
-	bool is_last;             /* the bucket has no points after these */
+	MtsPointValues *columns; /* by output */
+	const MtsBatch *series;  /* tells the series of points; or NULL */
+	bool is_sorted;          /* by series, for an aggregation */
+	bool is_checked;         /* all fulfil the conditions */
+	bool is_last;            /* the bucket has no points after these */
 } MtsPoints;
 
 /* Reads all points of a bucket at once */
@@ -83,7 +81,6 @@ typedef struct MtsCarefulReader
 	MtsPoint point; /* that was read last */
 	int room;       /* for points */
 	MtsTime *times;
-	bool *time_missing;
 	Datum **values; /* by output and point; NULL for the bucket's own */
 	bool **missing;
 	ItemPointerData *row_ids; /* by point, if rows have ids */
@@ -214,14 +211,6 @@ static inline MtsTime
 mts_bucket_time(const MtsBucket *bucket)
 {
 	return bucket->points.times[bucket->points.next - 1];
-}
-
-static inline bool
-mts_bucket_time_is_null(const MtsBucket *bucket)
-{
-	const MtsPoints *points = &bucket->points;
-
-	return points->time_missing && points->time_missing[points->next - 1];
 }
 
 /* The values that a column of an output has in the points at hand */

@@ -454,7 +454,7 @@ read_points(Check *check, TupleTableSlot *slot)
 	while (mts_bucket_next_row(bucket, slot))
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!mts_bucket_time_is_null(bucket))
+		if (layout->time_column >= 0 && !slot->tts_isnull[layout->time_column])
 		{
 			has_times = true;
 			mts_timing_add_point(&check->timing, unfold,

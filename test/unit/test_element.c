@@ -331,19 +331,20 @@ is_short(const char *text, int64_t *digits, int *scale)
 	bson_decimal128_from_string(text, &decimal);
 	parts[0] = BSON_UINT64_TO_LE(decimal.low);
 	parts[1] = BSON_UINT64_TO_LE(decimal.high);
-	return mts_element_short_decimal(
-		&(MtsElement){.type = BSON_TYPE_DECIMAL128,
-					  .value = (const uint8_t *) parts,
-					  .size = sizeof(parts)},
-		digits, scale);
+	return mts_element_short_decimal(&(MtsElement){.type =
+													   BSON_TYPE_DECIMAL128,
+												   .value =
+													   (const uint8_t *) parts,
+												   .size = sizeof(parts)},
+									 digits, scale);
 }
 
 static void
 test_short_decimals(void)
 {
-	static const char *const others[] = {
-		"NaN", "Infinity", "-Infinity",           "1E+1",
-		"0E1", "1E-17",    "9223372036854775808", "1E-6176"};
+	static const char *const others[] =
+		{"NaN", "Infinity", "-Infinity",           "1E+1",
+		 "0E1", "1E-17",    "9223372036854775808", "1E-6176"};
 	char text[64];
 	int64_t digits;
 	int scale;

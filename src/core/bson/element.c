@@ -293,9 +293,8 @@ mts_element_number(const MtsElement *element, double *d)
 	return true;
 }
 
-/* Write a Decimal128 to text, which has BSON_DECIMAL128_STRING bytes. */
-void
-mts_element_decimal(const MtsElement *element, char *text)
+static bson_decimal128_t
+read_decimal(const MtsElement *element)
 {
 	bson_decimal128_t decimal;
 	uint64_t parts[2];
@@ -303,6 +302,15 @@ mts_element_decimal(const MtsElement *element, char *text)
 	memcpy(parts, element->value, sizeof(parts));
 	decimal.low = BSON_UINT64_FROM_LE(parts[0]);
 	decimal.high = BSON_UINT64_FROM_LE(parts[1]);
+	return decimal;
+}
+
+/* Write a Decimal128 to text, which has BSON_DECIMAL128_STRING bytes. */
+void
+mts_element_decimal(const MtsElement *element, char *text)
+{
+	bson_decimal128_t decimal = read_decimal(element);
+
 	bson_decimal128_to_string(&decimal, text);
 }
 
@@ -315,12 +323,9 @@ bool
 mts_element_short_decimal(const MtsElement *element, int64_t *digits,
 						  int *scale)
 {
-	uint64_t parts[2];
-	uint64_t low, high;
+	bson_decimal128_t decimal = read_decimal(element);
+	uint64_t low = decimal.low, high = decimal.high;
 
-	memcpy(parts, element->value, sizeof(parts));
-	low = BSON_UINT64_FROM_LE(parts[0]);
-	high = BSON_UINT64_FROM_LE(parts[1]);
 	/* a sign, 14 bits of the exponent, and digits; in the other form, which
 	 * infinity and NaN have, too, the exponent begins with two ones */
 	if (low > INT64_MAX || (high & DECIMAL_DIGITS) != 0 ||
