@@ -286,15 +286,27 @@ my @writes = (
 	sub { my ($document) = grep { !$documents{"$_->{hour} $_->{k}"} } map { { hour => $now, k => "new $_", phase => $phase, m => {} } } 1 .. 99;
 		upsert($document); upsert($document) });
 
-sub write_some { $writes[ rand @writes ]->() for 1 .. $_[0]; return; }
+# Write, but leave room for new documents.
+sub write_some
+{
+	foreach (1 .. $_[0])
+	{
+		remove_document(a_document()) while keys %documents > 220;
+		$writes[ rand @writes ]->();
+	}
+	return;
+}
 
 # ---- What is promised -------------------------------------------------------
 
-# Let the time pass in which a write could still be executed.
+# Let the time pass in which a write could still be executed.  What is marked is computed by the next
+# refresh only.
 sub settle
 {
-	command('{"update": "mongo_ts_rollups", "updates": [
-		{"q": {"stale.0": {"$exists": true}}, "u": {"$set": {"stale.$[].computed": {"$date": "2000-01-01T00:00:00Z"}}}, "multi": true}]}');
+	my $n = '{"$toObjectId": {"$concat": ["00000000", {"$substrBytes": [{"$toString": "$$this.n"}, 8, 16]}]}}';
+
+	command(qq({"update": "mongo_ts_rollups", "updates": [{"q": {"stale.0": {"\$exists": true}}, "multi": true,
+		"u": [{"\$set": {"stale": {"\$map": {"input": "\$stale", "in": {"\$mergeObjects": ["\$\$this", {"n": $n}]}}}}}]}]}));
 	return;
 }
 
