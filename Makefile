@@ -90,7 +90,7 @@ BSON = $(shell pkg-config $(1) libbson-1.0 2>/dev/null || pkg-config $(1) bson2)
 
 # Programs fuzz_*.c are fuzzed; unit runs each on its corpus.
 FUZZ = $(patsubst test/fuzz/fuzz_%.c,%,$(sort $(wildcard test/fuzz/fuzz_*.c)))
-FUZZ_CC ?= $(firstword $(shell command -v clang clang-14) clang)
+FUZZ_CC ?= $(firstword $(foreach name,clang clang-19 clang-14,$(shell command -v $(name))) clang)
 FUZZ_CORE = $(patsubst src/%.c,build/fuzz/%.o,$(CORE))
 
 .SECONDARY: $(UNIT_CORE) $(FUZZ_CORE)
