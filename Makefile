@@ -33,7 +33,11 @@ MODULE_big = mongo_ts_fdw
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c src/core/*/*.c)))
 EXTENSION = mongo_ts_fdw
 EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(EXTENSION).control)
-DATA = $(sort $(wildcard $(EXTENSION)--*.sql))
+# The parts of the install script, in the order of what they use
+SCRIPT = $(patsubst %,src/%.sql,sql/server admin/maintain admin/rollup admin/check_rollup admin/create_rollup \
+	admin/refresh_rollup sql/check)
+DATA = $(sort $(wildcard $(EXTENSION)--*--*.sql))
+DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 PGFILEDESC = "mongo_ts_fdw - time-series buckets in MongoDB as flat tables"
 REGRESS = $(basename $(notdir $(sort $(wildcard sql/*.sql))))
 EXTRA_CLEAN = build src/*.o src/*/*.o src/core/*/*.o
@@ -191,6 +195,9 @@ PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 ifneq ($(and $(PGXS),$(MONGOC_LIBS)),)
 include $(PGXS)
 $(OBJS): $(HFILES)
+$(DATA_built): $(SCRIPT) $(EXTENSION).control
+	printf '%s\n' '\echo Use "CREATE EXTENSION $(EXTENSION)" to load this file. \quit' >$@
+	for part in $(SCRIPT); do echo; cat $$part; done >>$@
 src/mongo_ts_fdw.o src/sql/server.o: $(EXTENSION).control
 else
 # Say what is missing.  Only the targets above install packages.

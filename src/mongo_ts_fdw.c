@@ -10,6 +10,7 @@
 #include "foreign/fdwapi.h"
 #include "utils/guc.h"
 
+#include "admin/launcher.h"
 #include "compat.h"
 #include "driver/bulk.h"
 #include "driver/command_log.h"
@@ -22,7 +23,6 @@
 #include "fdw_modify.h"
 #include "fdw_scan.h"
 #include "import/import.h"
-#include "launcher.h"
 #include "plan/agg_path.h"
 #include "plan/agg_plan.h"
 #include "plan/analyze.h"

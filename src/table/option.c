@@ -341,7 +341,7 @@ check_lag(const char *value, MtsError *error)
 							 NULL);
 }
 
-/* Read a value of option "transactions"; two are the words of version 1.0. */
+/* Read a value of option "transactions". */
 static bool
 parse_transactions(const char *value, MtsTransactions *result)
 {
@@ -354,8 +354,6 @@ parse_transactions(const char *value, MtsTransactions *result)
 		{"required", MTS_TRANSACTIONS_REQUIRED},
 		{"batch", MTS_TRANSACTIONS_BATCH},
 		{"off", MTS_TRANSACTIONS_OFF},
-		{"transaction", MTS_TRANSACTIONS_REQUIRED},
-		{"none", MTS_TRANSACTIONS_OFF},
 	};
 
 	for (int i = 0; i < lengthof(words); i++)

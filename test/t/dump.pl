@@ -52,7 +52,7 @@ $node->safe_psql('postgres', <<"END");
 	CREATE FOREIGN TABLE rolling (
 		ts timestamptz, v float8 OPTIONS (field 'v.{minute}')
 	) SERVER mongo OPTIONS (collection '%Y_rolling%%_%m', database 'mts_dump', slot_clock 'local',
-		assume_write_once 'true', fetch_size '7', batch_size '11', updatable 'true', truncatable 'true', native_buckets 'auto', transactions 'none', consistency 'statement', async_capable 'false');
+		assume_write_once 'true', fetch_size '7', batch_size '11', updatable 'true', truncatable 'true', native_buckets 'auto', transactions 'off', consistency 'statement', async_capable 'false');
 
 	CREATE TABLE parts (
 		ts     timestamptz NOT NULL,

@@ -1,7 +1,3 @@
-/* mongo_ts_fdw--0.1.0.sql */
-
-\echo Use "CREATE EXTENSION mongo_ts_fdw" to load this file. \quit
-
 CREATE FUNCTION mongo_ts_fdw_handler()
 RETURNS fdw_handler
 AS 'MODULE_PATHNAME'
@@ -26,22 +22,14 @@ COMMENT ON FUNCTION mongo_ts_command(name, json) IS
 
 REVOKE ALL ON FUNCTION mongo_ts_command(name, json) FROM PUBLIC;
 
-CREATE FUNCTION mongo_ts_create_index(relation regclass)
-RETURNS text
+CREATE FUNCTION mongo_ts_find(server name, collection text, filter json DEFAULT '{}',
+                              max_documents integer DEFAULT 10)
+RETURNS SETOF jsonb
 AS 'MODULE_PATHNAME'
-LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
 
-COMMENT ON FUNCTION mongo_ts_create_index(regclass) IS
-  'make the index that reads and writes of a foreign table use';
-
-CREATE FUNCTION mongo_ts_preallocate(relation regclass, "from" timestamptz,
-                                     "to" timestamptz, keys jsonb DEFAULT '{}')
-RETURNS bigint
-AS 'MODULE_PATHNAME'
-LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
-
-COMMENT ON FUNCTION mongo_ts_preallocate(regclass, timestamptz, timestamptz, jsonb) IS
-  'write the buckets of a foreign table to come, without points';
+COMMENT ON FUNCTION mongo_ts_find(name, text, json, integer) IS
+  'return documents of a collection of a foreign server''s database';
 
 CREATE FUNCTION mongo_ts_connections(OUT server_name name, OUT user_name name,
                                      OUT valid boolean, OUT in_use boolean,

@@ -12,7 +12,7 @@
  * and if others refresh.  After an error, a worker waits for as long as
  * refreshes have failed until then: at least a minute, at most the interval.
  */
-#include "worker.h"
+#include "admin/worker.h"
 
 #include "access/table.h"
 #include "access/xact.h"

@@ -20,7 +20,7 @@
  * so do other statements that require it to be unused.  The launcher sees the
  * lock and ends its worker.
  */
-#include "launcher.h"
+#include "admin/launcher.h"
 
 #include "access/heapam.h"
 #include "access/table.h"
@@ -39,8 +39,8 @@
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
+#include "admin/worker.h"
 #include "table/schedule.h"
-#include "worker.h"
 
 /* How often the databases are listed, and how often each is looked at */
 #define LIST_TIME USECS_PER_MINUTE
