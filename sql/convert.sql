@@ -85,6 +85,7 @@ SELECT json_agg(json_build_object('name', d->'_id',
   {"_id": "minKey", "v": {"$minKey": 1}}]') AS d
 \gset
 CALL put('c', :'documents');
+\set of_types :documents
 
 -- Each value as each SQL type, or the error
 CREATE FUNCTION as_type(type text, field text DEFAULT 'v.{second}')
@@ -208,5 +209,46 @@ CALL put('days', '[
   {"_id": 2, "ts": {"$date": "2020-01-01T00:01:00Z"}, "v": {"0": "infinity", "1": "2020-01-02T00:00:00Z", "2": "2020-01-03"}}]');
 SELECT * FROM days WHERE ts < '2020-01-01 00:01Z' ORDER BY ts;
 SELECT * FROM days WHERE ts >= '2020-01-01 00:01Z' ORDER BY ts;
+
+-- jsonb has the bytes that it has when it is read from the value's JSON, also
+-- inside of documents and arrays.
+CREATE FOREIGN TABLE directly (
+  ts timestamptz,
+  n  int,
+  js json OPTIONS (field 'v.{second}'),
+  jb jsonb OPTIONS (field 'v.{second}')
+) SERVER convert;
+CREATE TABLE of_json (n int, v json);
+INSERT INTO of_json SELECT row_number() OVER (), v FROM (
+  SELECT d->'k' AS v FROM json_array_elements(:'of_types') AS d
+  UNION ALL
+  SELECT v FROM json_array_elements('[{"$code": "f()"}, {"$code": "f()", "$scope": {"x": 1}}, {"$symbol": "s"}, {"$maxKey": 1}, {"$undefined": true},
+    {"$dbPointer": {"$ref": "c", "$id": {"$oid": "52573e3d00000000000000ff"}}}, {"$binary": {"base64": "AQAAAAA=", "subType": "02"}},
+    {"a": 1, "b": 2, "a": 3, "": 4, "": 5, "b": {"c": 6, "c": 7}, "a": null}, {"ä": 1, "€": 2, "az": 3, "\"": 4, "\\": 5, "a.b": 6, "zzz": {}, "b": []},
+    [[[[[]]]], {"x": [{}, {"y": [{"z": {"": {}}}]}]}, "", null], "\u0001\b\f\n\r\t\u001f\u007f\u0080\uffff", {"\u0001\b\f\n\r\t\u001f\"\\": "\ud83d\ude00"}]') AS v
+  UNION ALL	-- numbers
+  SELECT v::json FROM unnest('{0,-0.0,1e-7,1e-5,123456.789,1e14,1e15,1e16,1e17,1e22,1e23,-1e300,5e-324,2.2250738585072014e-308,1.7976931348623157e308,
+    0.30000000000000004,4503599627370496.5,9007199254740993.0,100000000000000.5,99999999999999.99,0.00000001,0.000000015}'::text[]) AS v
+  UNION ALL SELECT to_json(cos(i) * 10::float8 ^ (i % 40 - 20)) FROM generate_series(1, 400) i
+  UNION ALL SELECT to_json(i * 0.01::float8) FROM generate_series(-100, 100) i
+  UNION ALL	-- positions of elements, lengths of keys and texts
+  SELECT json_agg(repeat('x', i % 7)) FROM generate_series(1, 100) i
+  UNION ALL SELECT json_agg(CASE i % 4 WHEN 0 THEN to_json(i) WHEN 1 THEN to_json(repeat('y', i)) WHEN 2 THEN json_build_array(i, 'z') ELSE 'null' END) FROM generate_series(1, 70) i
+  UNION ALL SELECT json_object_agg('k' || i * 7919 % 101, i) FROM generate_series(1, 101) i
+  UNION ALL SELECT json_object_agg(repeat('k', i % 40), CASE i % 3 WHEN 0 THEN to_json(repeat('v', i)) ELSE to_json(i) END) FROM generate_series(1, 100) i
+  UNION ALL SELECT to_json(repeat('long ', 20000))
+  UNION ALL SELECT format('%s1%s', repeat('[', 90), repeat(']', 90))::json) AS _;
+SELECT json_agg(json_build_object('ts', '{"$date": "2020-01-01T00:00:00Z"}'::json, 'n', n,
+         'v', json_build_object('0', v, '1', json_build_array(v), '2', json_build_array(1, 'a', v, true, v),
+           '3', json_build_object('x', v), '4', json_build_object('long', 'a', 'x', v, 'n', 1, 'y', v, 'ab', json_build_array(null, v))))
+         ORDER BY n) AS documents FROM of_json \gset
+CALL put('directly', :'documents');
+SELECT (SELECT count(*) FROM of_json) AS in_json, count(*) AS in_points, count(js) AS not_null FROM directly;
+SELECT n, ts, js, jb FROM directly WHERE NOT record_image_eq(ROW(jb), ROW(js::jsonb)) OR jb::text <> js::jsonb::text;
+-- a text that jsonb refuses
+CREATE FOREIGN TABLE refused (ts timestamptz, v jsonb OPTIONS (field 'v.{second}')) SERVER convert;
+CALL put('refused', '[{"ts": {"$date": "2020-01-01T00:00:00Z"}, "v": {"0": "a\u0000b"}}, {"ts": {"$date": "2020-01-01T00:01:00Z"}, "v": {"0": {"a": "a\u0000", "b": 1, "a": 2}}}]');
+SELECT try('SELECT * FROM refused WHERE ts < ''2020-01-01 00:01Z''');
+SELECT try('SELECT * FROM refused WHERE ts >= ''2020-01-01 00:01Z''');
 
 SELECT mongo_ts_command('convert', '{"dropDatabase": 1}')->'ok' AS dropped;

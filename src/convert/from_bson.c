@@ -32,6 +32,7 @@
 #include "utils/uuid.h"
 
 #include "compat.h"
+#include "convert/jsonb.h"
 #include "convert/number.h"
 #include "convert/text.h"
 #include "driver/document.h"
@@ -672,8 +673,11 @@ convert(MtsFromBson *converter, const MtsElement *element, Datum *value,
 			return to_time(converter, element, value, error);
 		case BYTEAOID:
 			return to_bytea(element, value);
-		case JSONOID:
 		case JSONBOID:
+			if (mts_jsonb_of(element, value))
+				return true;
+			/* FALLTHROUGH */
+		case JSONOID:
 			text = mts_document_value_json(element);
 			return text && call_input(converter, converter->typid, text, -1,
 									  value, error);

@@ -145,7 +145,7 @@ my %kinds = (
 	timestamptz => [ 'timestamptz', sub { map { [ sql_timestamptz($_), [ json_date($_) ], [] ] } @times } ],
 	jsonb => [ 'jsonb', sub {
 		map { same($_) } '"x"', '1', '2.5', 'true', '[1, "a", {"b": 2}]', '{"a": 1}',
-		  '{"b": {"c": [1]}}', '[null]', '[]', '{}' } ],
+		  '{"b": {"c": [1]}}', '{"bb": 1, "a": 2}', '[null]', '[]', '{}' } ],
 	floats => [ 'float8[]', sub {
 		(same('{1,2.5}', '[1, 2.5]'), same('{2.5,1}', '[2.5, 1.0]'), same('{NULL}', '[null]'),
 			same('{-1}', '[{"$numberLong": "-1"}]'), same('{{1,2},{3,4}}', '[[1, 2], [3, 4]]'),
