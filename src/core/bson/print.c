@@ -101,32 +101,47 @@ put_int64(const MtsSink *sink, int64_t n, MtsPrintStyle style)
 		 (long long) n);
 }
 
-static void
-put_date(const MtsSink *sink, int64_t msecs, MtsPrintStyle style)
+/*
+ * mts_print_date
+ *		Write a date as ISO 8601 in UTC, with milliseconds unless they are 0.
+ *
+ * size is at least 32.  False for a year before 0 or after 9999.
+ */
+bool
+mts_print_date(int64_t msecs, char *text, size_t size)
 {
 	time_t seconds = msecs / 1000 - (msecs % 1000 < 0);
 	int fraction = (int) ((msecs % 1000 + 1000) % 1000);
 	struct tm tm;
-	char rest_of_date[64];
+	int len;
 
 	if (!gmtime_r(&seconds, &tm) || tm.tm_year < -1900 ||
 		tm.tm_year > 9999 - 1900)
-	{
+		return false;
+	len = snprintf(text, size, "%04d", tm.tm_year + 1900);
+	len += strftime(text + len, size - len, "-%m-%dT%H:%M:%S", &tm);
+	if (fraction != 0)
+		len += snprintf(text + len, size - len, ".%03d", fraction);
+	snprintf(text + len, size - len, "Z");
+	return true;
+}
+
+static void
+put_date(const MtsSink *sink, int64_t msecs, MtsPrintStyle style)
+{
+	char text[32];
+
+	if (mts_print_date(msecs, text, sizeof(text)))
+		putf(sink,
+			 style == MTS_PRINT_SHELL ? "ISODate(\"%s\")"
+									  : "{\"$date\": \"%s\"}",
+			 text);
+	else
 		putf(sink,
 			 style == MTS_PRINT_SHELL
 				 ? "new Date(%lld)"
 				 : "{\"$date\": {\"$numberLong\": \"%lld\"}}",
 			 (long long) msecs);
-		return;
-	}
-	strftime(rest_of_date, sizeof(rest_of_date), "-%m-%dT%H:%M:%S", &tm);
-	putf(sink,
-		 style == MTS_PRINT_SHELL ? "ISODate(\"%04d%s"
-								  : "{\"$date\": \"%04d%s",
-		 tm.tm_year + 1900, rest_of_date);
-	if (fraction != 0)
-		putf(sink, ".%03d", fraction);
-	put(sink, style == MTS_PRINT_SHELL ? "Z\")" : "Z\"}");
 }
 
 /* The value as libbson's extended JSON; to be freed with bson_free. */

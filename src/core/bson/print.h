@@ -26,5 +26,6 @@ extern void mts_print_document(const bson_t *doc, bool is_array,
 extern void mts_print_value(const bson_iter_t *iter, MtsPrintStyle style,
 							const MtsSink *sink);
 extern void mts_print_double(double d, char *text, size_t size);
+extern bool mts_print_date(int64_t msecs, char *text, size_t size);
 
 #endif /* MTS_PRINT_H */
