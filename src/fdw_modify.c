@@ -445,7 +445,7 @@ mtsBeginForeignModify(ModifyTableState *mtstate, ResultRelInfo *rinfo,
 	modify->edits = mts_edits_new(rinfo->ri_RelationDesc, modify->writer,
 								  mts_result_user(rinfo, mtstate->ps.state),
 								  ((MtsScanNode *) search.found->fdw_state)
-									  ->scan->bucket->row_ids);
+									  ->scan->bucket->spec.row_ids);
 }
 
 /*

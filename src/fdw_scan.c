@@ -107,7 +107,7 @@ mtsBeginForeignScan(ForeignScanState *state, int eflags)
 	node->scan->source->is_async = state->ss.ps.async_capable;
 	if (!node->agg && plan->scan.plan.qual != NIL &&
 		!(node->scan->spec.order && node->scan->spec.order->nseries > 0))
-		node->scan->bucket->conditions =
+		node->scan->bucket->spec.conditions =
 			mts_condition_find(node->scan->table, plan->scan.scanrelid,
 							   plan->scan.plan.qual,
 							   state->ss.ps.ps_ExprContext);

@@ -298,7 +298,7 @@ advances_by_values(const MtsBucket *bucket, const MtsAggregate *aggregate)
 	kind = mts_bucket_output(bucket, attribute)->kind;
 	return kind == MTS_OUTPUT_TIME || kind == MTS_OUTPUT_POINT ||
 		   (bucket->table->layout.time_kind == MTS_TIME_FLAT &&
-			mts_bucket_takes_words(bucket->table, attribute));
+			mts_batch_reader_takes_words(bucket->table, attribute));
 }
 
 /* Tell whether a condition is evaluated on values, before there are series. */
@@ -323,10 +323,10 @@ init_conditions(MtsAnswers *answers)
 
 	/* deferred buckets are read by another scan, without these conditions */
 	Assert(!answers->input->deferred_scan || clauses == NIL);
-	bucket->conditions =
+	bucket->spec.conditions =
 		mts_condition_find(spec->table, spec->varno, spec->point_clauses,
 						   answers->econtext);
-	foreach (lc, bucket->conditions)
+	foreach (lc, bucket->spec.conditions)
 	{
 		const MtsCondition *condition = lfirst(lc);
 
@@ -395,6 +395,7 @@ init_series(MtsAnswers *answers, const Bitmapset *others)
 	const MtsAggSpec *spec = answers->spec;
 	MtsAggInput *input = answers->input;
 	MtsBucket *bucket = input->scan->bucket;
+	const MtsScan *other = input->deferred_scan;
 	const MtsLayout *layout = &spec->table->layout;
 	bool points_are_documents = layout->time_kind == MTS_TIME_FLAT;
 	bool *is_value = palloc0((layout->ncolumns + 1) * sizeof(bool));
@@ -404,7 +405,7 @@ init_series(MtsAnswers *answers, const Bitmapset *others)
 	for (int i = 0; i < spec->naggregates; i++)
 		if (spec->aggregates[i].narguments > 0)
 			is_value[spec->aggregates[i].arguments[0].attribute] = true;
-	foreach (lc, bucket->conditions)
+	foreach (lc, bucket->spec.conditions)
 		if (selects_values(bucket, lfirst(lc)))
 			is_value[((MtsCondition *) lfirst(lc))->column] = true;
 	if (layout->time_column >= 0)
@@ -422,11 +423,13 @@ init_series(MtsAnswers *answers, const Bitmapset *others)
 						   others));
 	}
 	answers->groups_are_of_series = are_groups_of_series(answers, is_key);
-	return mts_bucket_read_series(bucket, is_value, is_key,
-								  answers->groups_are_of_series) &&
-		   (!input->deferred_scan ||
-			mts_bucket_read_series(input->deferred_scan->bucket, is_value,
-								   is_key, answers->groups_are_of_series));
+	return mts_batch_reader_init_series(&bucket->by_series, bucket, is_value,
+										is_key,
+										answers->groups_are_of_series) &&
+		   (!other ||
+			mts_batch_reader_init_series(&other->bucket->by_series,
+										 other->bucket, is_value, is_key,
+										 answers->groups_are_of_series));
 }
 
 static bool
@@ -494,11 +497,11 @@ reserve_series(MtsAnswers *answers, const MtsBatch *batch)
 	int n = batch->known.room;
 
 	if (answers->series_bucket != bucket ||
-		answers->keys_version != bucket->keys.version ||
+		answers->keys_version != bucket->by_series.keys.version ||
 		answers->groups_version != answers->groups->version)
 	{
 		answers->series_bucket = bucket;
-		answers->keys_version = bucket->keys.version;
+		answers->keys_version = bucket->by_series.keys.version;
 		answers->groups_version = answers->groups->version;
 		memset(answers->by_series, 0,
 			   answers->nseries * sizeof(NullableDatum *));
@@ -546,7 +549,7 @@ aggregate_known(MtsAnswers *answers, const MtsBatch *batch, int series,
 		return;
 	}
 	/* all columns of documents are those of buckets */
-	if (bucket->reads_documents)
+	if (bucket->table->layout.time_kind == MTS_TIME_FLAT)
 		mts_agg_group_begin_bucket(groups, bucket->unfold.earliest,
 								   bucket->unfold.latest);
 	mts_bucket_enter_series(bucket, series);
@@ -581,7 +584,7 @@ aggregate_points(MtsAnswers *answers, const MtsPoints *points)
 		if (end > from)
 			aggregate_known(answers, batch, i, from, end);
 	}
-	if (bucket->reads_documents)
+	if (bucket->table->layout.time_kind == MTS_TIME_FLAT)
 		bucket->counters->answered[MTS_WAY_COLUMNS] += points->n - 1;
 	mts_bucket_take(bucket, points->n);
 }

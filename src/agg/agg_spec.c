@@ -36,7 +36,7 @@ is_constant(const MtsTable *table, Node *expr, bool in_series)
 			layout->columns[column].container < 0)
 			continue;
 		if (!in_series || (layout->columns[column].role != MTS_ROLE_SLOT &&
-						   !mts_bucket_takes_key(table, column)))
+						   !mts_batch_reader_takes_key(table, column)))
 			return false;
 	}
 	return true;

@@ -34,7 +34,7 @@ mts_bucket_reader_new(const MtsTable *table, Oid userid, TupleDesc rows,
 	/* also what the statement itself has written */
 	mts_source_read_xact(reader->scan->source, mts_table_joins_xact(table));
 	reader->bucket = reader->scan->bucket;
-	reader->bucket->row_ids = row_ids;
+	reader->bucket->spec.row_ids = row_ids;
 	reader->row =
 		MakeSingleTupleTableSlot(CreateTupleDescCopy(rows), &TTSOpsVirtual);
 	return reader;

@@ -292,10 +292,10 @@ read_again(Removal *removal)
 	{
 		mts_edits_discard(removal->edits);
 		mts_scan_restart(scan);
-		bucket->row_ids = mts_row_ids_new(&scan->table->layout);
+		bucket->spec.row_ids = mts_row_ids_new(&scan->table->layout);
 	}
 	removal->edits = mts_edits_new(removal->relation, removal->writer,
-								   scan->source->userid, bucket->row_ids);
+								   scan->source->userid, bucket->spec.row_ids);
 	read_points(removal);
 }
 

@@ -9,7 +9,7 @@
 #include "executor/tuptable.h"
 
 #include "convert/from_bson.h"
-#include "core/bucket/batch.h"
+#include "scan/batch_reader.h"
 #include "scan/condition.h"
 #include "scan/row_id.h"
 #include "scan/source.h"
@@ -31,9 +31,6 @@ typedef enum MtsExtreme
 	MTS_EXTREME_FIRST,
 	MTS_EXTREME_LAST
 } MtsExtreme;
-
-/* Lets all points of a bucket be read at once; otherwise one by one */
-extern bool mts_enable_column_reader;
 
 /* A column that is needed; the others are null in each row */
 typedef struct MtsOutput
@@ -61,19 +58,12 @@ typedef struct MtsPoints
 	const MtsTime *times;
 	MtsPointValues *columns; /* by output */
 	const MtsBatch *series;  /* tells the series of points; or NULL */
+	const MtsKeys *keys;     /* of these series */
+	int row_series;          /* of the last row; or -1 */
 	bool is_sorted;          /* by series, for an aggregation */
 	bool is_checked;         /* all fulfil the conditions */
 	bool is_last;            /* the bucket has no points after these */
 } MtsPoints;
-
-/* Reads all points of a bucket at once */
-typedef struct MtsFastReader
-{
-	MtsBatch *batch;   /* NULL if points cannot be read so */
-	bool takes_memory; /* some values of points are not words */
-	int failures;      /* of successive attempts */
-	int pause;         /* buckets until the next attempt */
-} MtsFastReader;
 
 /* Reads points one after the other, and hears of those that are invalid */
 typedef struct MtsCarefulReader
@@ -86,17 +76,22 @@ typedef struct MtsCarefulReader
 	ItemPointerData *row_ids; /* by point, if rows have ids */
 } MtsCarefulReader;
 
-/* The keys of the series that a batch knows, as Datums */
-typedef struct MtsKeys
+struct MtsBucket;
+
+/* What is asked of buckets; set before the first one */
+typedef struct MtsBucketSpec
 {
-	const MtsBatch *of;
-	MemoryContext context;
-	int version;   /* changes when the series are numbered anew */
-	int room;      /* for series */
-	Datum *values; /* by known series and output */
-	bool *nulls;
-	bool *are_set; /* by known series: these have been converted */
-} MtsKeys;
+	MtsRowIds *row_ids; /* identifies rows to be changed; or NULL */
+	bool is_stepwise;   /* the last point that was read is that of the row */
+	List *conditions;   /* of points that are read at once */
+	MtsExtreme extreme; /* which point of each series is wanted, if their
+						 * keys are the bucket's or those of slots */
+
+	/* is called for what is invalid, instead of an error or a warning; or
+	 * NULL */
+	void (*inspect)(struct MtsBucket *bucket, const MtsError *error);
+	void *inspector; /* for inspect */
+} MtsBucketSpec;
 
 typedef struct MtsBucket
 {
@@ -107,28 +102,13 @@ typedef struct MtsBucket
 	MtsArena arena;               /* of what is reused from bucket to bucket */
 	MemoryContext context;        /* of the current bucket's own values */
 	MemoryContext points_context; /* of the values of points */
+	MtsBucketSpec spec;
+	bool hides_values; /* the user may not see what is invalid */
+	bool has_warned;   /* of what is invalid */
 
-	/* what is asked of buckets; set before the first one */
-	MtsRowIds *row_ids;   /* identifies rows to be changed; or NULL */
-	bool is_stepwise;     /* the last point that was read is that of the row */
-	List *conditions;     /* of points that are read at once */
-	MtsExtreme extreme;   /* which point of each series is wanted, if their
-							* keys are the bucket's or those of slots */
-	bool reads_documents; /* series are of documents, which follow a row */
-	bool remembers_series; /* only new series take the aggregation long */
-	bool hides_values;     /* the user may not see what is invalid */
-	bool has_warned;       /* of what is invalid */
-
-	/* is called for what is invalid, instead of an error or a warning; or
-	 * NULL */
-	void (*inspect)(struct MtsBucket *bucket, const MtsError *error);
-	void *inspector; /* for inspect */
-
-	MtsFastReader by_series; /* for an aggregation */
-	MtsFastReader at_once;   /* for rows */
-	bool texts_are_keys;     /* of series, when rows are read at once */
+	MtsBatchReader by_series; /* for an aggregation */
+	MtsBatchReader at_once;   /* for rows */
 	MtsCarefulReader one_by_one;
-	MtsKeys keys;
 
 	/* the current bucket, until the next one is opened */
 	const MtsCollection *collection; /* that has it */
@@ -138,12 +118,9 @@ typedef struct MtsBucket
 					* key of the series of a row */
 	bool *nulls;
 	int64 ninvalid; /* number of its points that were skipped */
-	MtsRange only;  /* the time of mts_bucket_keep_extreme() */
-	MtsRanges only_ranges;
 	MtsUnfold unfold;
 	bool is_begun; /* some of its points have been read */
 	MtsPoints points;
-	int series;                  /* of the row; or -1 */
 	const MtsColumn *converting; /* for the context of errors; or NULL */
 	int converting_point;        /* of those that are read at once; or -1 */
 } MtsBucket;
@@ -152,15 +129,12 @@ extern MtsBucket *mts_bucket_new(const MtsTable *table, const bool *needed,
 								 MtsRowIds *row_ids, MtsCounters *counters);
 extern bool mts_bucket_open(MtsBucket *bucket, MtsBucketSource *source,
 							const bson_t *document);
+extern bool mts_bucket_start(MtsBucket *bucket, const bson_t *document);
 extern bool mts_bucket_read_more(MtsBucket *bucket);
 extern bool mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot);
 extern bool mts_bucket_fill_row(const MtsBucket *bucket, MtsTime t,
 								TupleTableSlot *slot);
-extern void mts_bucket_keep_extreme(MtsBucket *bucket, bool is_last);
-extern bool mts_bucket_takes_words(const MtsTable *table, int column);
-extern bool mts_bucket_takes_key(const MtsTable *table, int column);
-extern bool mts_bucket_read_series(MtsBucket *bucket, const bool *is_value,
-								   const bool *is_key, bool remembers_series);
+extern void mts_bucket_keep_extreme(MtsBucket *bucket, MtsExtreme extreme);
 extern void mts_bucket_enter_series(MtsBucket *bucket, int series);
 extern const MtsOutput *mts_bucket_output(const MtsBucket *bucket, int column);
 extern MtsFromBson *mts_bucket_converter(const MtsBucket *bucket, int column);
@@ -218,6 +192,26 @@ static inline const MtsPointValues *
 mts_bucket_values(const MtsBucket *bucket, const MtsOutput *output)
 {
 	return &bucket->points.columns[output - bucket->outputs];
+}
+
+/* Begin with a document, which is read like one before. */
+static inline void
+mts_bucket_set_document(MtsBucket *bucket, const bson_t *document)
+{
+	bucket->document = document;
+}
+
+/*
+ * Let errors name an output that is converted, or NULL; and the number of a
+ * point that was read at once, or -1.
+ */
+static inline void
+mts_bucket_set_converting(MtsBucket *bucket, const MtsOutput *output,
+						  int point)
+{
+	bucket->converting =
+		output ? &bucket->table->layout.columns[output->column] : NULL;
+	bucket->converting_point = point;
 }
 
 /* The collection of a bucket of a rolling set; otherwise NULL */

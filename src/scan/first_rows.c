@@ -129,9 +129,9 @@ mts_first_rows_new(MtsScan *scan, ForeignScanState *node)
 						? MTS_EXTREME_LAST
 						: MTS_EXTREME_FIRST;
 	rows->quals = node->ss.ps.qual;
-	if (list_length(scan->bucket->conditions) ==
+	if (list_length(scan->bucket->spec.conditions) ==
 		list_length(node->ss.ps.plan->qual))
-		scan->bucket->extreme = rows->extreme;
+		scan->bucket->spec.extreme = rows->extreme;
 	return rows;
 }
 
@@ -264,7 +264,7 @@ are_of_series(const MtsFirstRows *rows, const MtsPoints *points)
 
 	if (!points->series ||
 		(rows->quals &&
-		 (bucket->extreme == MTS_EXTREME_NONE || !points->is_checked)))
+		 (bucket->spec.extreme == MTS_EXTREME_NONE || !points->is_checked)))
 		return false;
 	for (int i = 0; i < rows->order->nfirst; i++)
 		if (!mts_batch_key(points->series, 0, rows->order->keys[i].column))
@@ -277,7 +277,7 @@ static void
 forget_series(MtsFirstRows *rows)
 {
 	memset(rows->by_series, 0, rows->nseries * sizeof(Kept *));
-	rows->keys_version = rows->scan->bucket->keys.version;
+	rows->keys_version = rows->scan->bucket->at_once.keys.version;
 }
 
 /* Make room for the series that a batch knows. */
@@ -286,7 +286,7 @@ reserve_series(MtsFirstRows *rows, const MtsBatch *series)
 {
 	int n = series->known.room;
 
-	if (rows->keys_version != rows->scan->bucket->keys.version)
+	if (rows->keys_version != rows->scan->bucket->at_once.keys.version)
 		forget_series(rows);
 	if (rows->nseries >= n)
 		return;

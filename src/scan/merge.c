@@ -317,7 +317,8 @@ keep_first(const MtsMerge *merge, MtsBucket *bucket)
 
 	if (merge->skip_scan && order->nkeys > order->nseries &&
 		key->column == merge->scan->table->layout.time_column)
-		mts_bucket_keep_extreme(bucket, key->descending);
+		mts_bucket_keep_extreme(bucket, key->descending ? MTS_EXTREME_LAST
+														: MTS_EXTREME_FIRST);
 }
 
 /* Read the run of the next bucket; NULL at the end. */

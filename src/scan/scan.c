@@ -264,7 +264,7 @@ mts_scan_set_filter(MtsScan *scan, const bson_t *filter)
 	/* the scan of the statement has warned already */
 	scan->bucket->has_warned = true;
 	/* the changes are found by their slots */
-	scan->bucket->is_stepwise = true;
+	scan->bucket->spec.is_stepwise = true;
 }
 
 /*

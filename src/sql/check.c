@@ -370,7 +370,7 @@ count_invalid(Check *check, const char *problem, const char *field)
 static void
 inspect(MtsBucket *bucket, const MtsError *error)
 {
-	Check *check = bucket->inspector;
+	Check *check = bucket->spec.inspector;
 	MemoryContext old = MemoryContextSwitchTo(check->context);
 	const char *problem = bucket->converting  ? "a value is invalid"
 						  : check->is_opening ? "the bucket is invalid"
@@ -1083,8 +1083,8 @@ check_table(Check *check)
 	collections = mts_collections_list(table, GetUserId(), false);
 	check->scan =
 		mts_scan_new(table, GetUserId(), list_make1_int(0), econtext);
-	check->scan->bucket->inspect = inspect;
-	check->scan->bucket->inspector = check;
+	check->scan->bucket->spec.inspect = inspect;
+	check->scan->bucket->spec.inspector = check;
 	for (int i = 0; i < collections->n; i++)
 		read_collection(check, collections->items[i].name,
 						Max(rint(size / collections->n), 1), slot);
