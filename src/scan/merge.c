@@ -19,26 +19,63 @@
 #include "scan/merge.h"
 
 #include "executor/executor.h"
+#include "lib/pairingheap.h"
 #include "miscadmin.h"
+#include "utils/datum.h"
 #include "utils/memutils.h"
+#include "utils/sortsupport.h"
 #include "utils/tuplesort.h"
 
 #include "driver/document.h"
-#include "scan/run.h"
 #include "scan/skip_scan.h"
+
+/* A column by which rows are sorted */
+typedef struct RunColumn
+{
+	SortSupportData support;
+	int column; /* of the layout */
+	int output; /* of the bucket */
+} RunColumn;
+
+/* How the rows of a scan are stored and compared */
+typedef struct RunOrder
+{
+	const MtsBucket *bucket; /* whose outputs are stored */
+	TupleDesc desc;
+	int ncolumns;
+	RunColumn *columns; /* by key of the sort order */
+} RunOrder;
+
+typedef struct Row
+{
+	MtsTime time;  /* unless the time column is null */
+	Datum *values; /* by output */
+	bool *nulls;
+} Row;
+
+/* The sorted rows of a bucket, which a memory context of its own has */
+typedef struct Run
+{
+	pairingheap_node node;
+	MemoryContext memory; /* of the run */
+	Size size;            /* of that memory */
+	int n;
+	int next; /* the first row that has not been returned */
+	Row *rows;
+} Run;
 
 struct MtsMerge
 {
 	MtsScan *scan;
 	const MtsSortOrder *order;
-	const MtsRunOrder *run_order;
+	const RunOrder *run_order;
 	MtsSkipScan *skip_scan; /* reads series one by one; or NULL */
 	MemoryContext memory;   /* of runs and sorter */
 
 	pairingheap *runs; /* the run with the least row is the first */
 	Size size;         /* of the runs */
 	Size largest;      /* of the largest run so far */
-	MtsRun *current;   /* the run of the last row returned; or NULL */
+	Run *current;      /* the run of the last row returned; or NULL */
 	int nready;        /* its rows that come before all others; while there are
 						* some, it is not among the runs */
 
@@ -60,18 +97,288 @@ struct MtsMerge
 	Tuplesortstate *sorter; /* or NULL */
 	TupleTableSlot *sorted; /* its row */
 	bool is_sorted;         /* it has all rows, and returns them */
-	MtsRun *greatest;       /* the run of its greatest row */
+	Run *greatest;          /* the run of its greatest row */
 };
+
+/* ---- The rows of a bucket ----------------------------------------------- */
+
+/* Prepare to read rows of a table, whose descriptor this is, in an order. */
+static RunOrder *
+new_order(const MtsBucket *bucket, const MtsSortOrder *order, TupleDesc desc)
+{
+	RunOrder *result = palloc0(sizeof(RunOrder));
+
+	result->bucket = bucket;
+	result->desc = desc;
+	result->ncolumns = order->nkeys;
+	result->columns = palloc0(order->nkeys * sizeof(RunColumn));
+	for (int i = 0; i < order->nkeys; i++)
+	{
+		const MtsSortKey *key = &order->keys[i];
+		RunColumn *column = &result->columns[i];
+
+		column->column = key->column;
+		column->output =
+			mts_bucket_output(bucket, key->column) - bucket->outputs;
+		column->support.ssup_cxt = CurrentMemoryContext;
+		column->support.ssup_collation = key->collation;
+		column->support.ssup_nulls_first = key->nulls_first;
+		column->support.ssup_attno = key->column + 1;
+		PrepareSortSupportFromOrderingOp(key->opno, &column->support);
+	}
+	return result;
+}
+
+/* Compare a column of a row with a value, as qsort() does. */
+static inline int
+compare_column(const RunColumn *column, const Row *row, Datum value,
+			   bool isnull)
+{
+	return ApplySortComparator(row->values[column->output],
+							   row->nulls[column->output], value, isnull,
+							   (SortSupport) &column->support);
+}
+
+/* Compare two rows, as qsort() does. */
+static int
+compare_rows(const RunOrder *order, const Row *a, const Row *b)
+{
+	for (int i = 0; i < order->ncolumns; i++)
+	{
+		const RunColumn *column = &order->columns[i];
+		int result = compare_column(column, a, b->values[column->output],
+									b->nulls[column->output]);
+
+		if (result != 0)
+			return result;
+	}
+	return 0;
+}
+
+static int
+compare_for_qsort(const void *a, const void *b, void *order)
+{
+	return compare_rows(order, a, b);
+}
+
+/*
+ * Tell whether the rows of a bucket are sorted, or in reverse: their times
+ * increase or decrease, and the columns by which they are sorted before the
+ * time are the bucket's.
+ */
+static bool
+is_in_order_of_time(const RunOrder *order, const Run *run)
+{
+	const Row *rows = run->rows;
+	const MtsOutput *outputs = order->bucket->outputs;
+	int column = 0;
+	int increasing = 1;
+	int decreasing = 1;
+
+	while (column < order->ncolumns &&
+		   outputs[order->columns[column].output].kind == MTS_OUTPUT_BUCKET)
+		column++;
+	if (column == order->ncolumns ||
+		outputs[order->columns[column].output].kind != MTS_OUTPUT_TIME)
+		return false;
+	while (increasing < run->n &&
+		   rows[increasing - 1].time < rows[increasing].time)
+		increasing++;
+	while (decreasing < run->n &&
+		   rows[decreasing - 1].time > rows[decreasing].time)
+		decreasing++;
+	return increasing >= run->n || decreasing >= run->n;
+}
+
+/* Sort the rows of a run, if they are not sorted or in reverse already. */
+static void
+sort_rows(const RunOrder *order, Run *run, bool is_in_order)
+{
+	if (run->n > 1 &&
+		compare_rows(order, &run->rows[0], &run->rows[run->n - 1]) > 0)
+		for (int i = 0, j = run->n - 1; i < j; i++, j--)
+		{
+			Row row = run->rows[i];
+
+			run->rows[i] = run->rows[j];
+			run->rows[j] = row;
+		}
+	/* PostgreSQL's qsort checks for sorted input first */
+	if (!is_in_order)
+		qsort_arg(run->rows, run->n, sizeof(Row), compare_for_qsort,
+				  (void *) order);
+}
+
+/* Copy a value of an output, unless it is in the Datum or null. */
+static Datum
+copy_value(const RunOrder *order, int output, Datum value, bool isnull)
+{
+	Form_pg_attribute att =
+		TupleDescAttr(order->desc, order->bucket->outputs[output].column);
+
+	return isnull || att->attbyval ? value
+								   : datumCopy(value, false, att->attlen);
+}
+
+/*
+ * Copy the values that points have in common: the bucket's own and, by series,
+ * keys.
+ */
+static Row *
+copy_own(const RunOrder *order, MtsBucket *bucket, const MtsPoints *points)
+{
+	const MtsBatch *series = points->series;
+	int n = series ? series->nseries : 1;
+	Row *own = palloc(n * sizeof(Row) + 1);
+
+	for (int i = 0; i < n; i++)
+	{
+		Row *row = &own[i];
+
+		row->values = palloc(bucket->noutputs * sizeof(Datum));
+		row->nulls = palloc(bucket->noutputs * sizeof(bool));
+		if (series)
+			mts_bucket_enter_series(bucket, i);
+		for (int output = 0; output < bucket->noutputs; output++)
+		{
+			int column = bucket->outputs[output].column;
+
+			if (points->columns[output].values)
+				continue;
+			row->nulls[output] = bucket->nulls[column];
+			row->values[output] =
+				copy_value(order, output, bucket->values[column],
+						   row->nulls[output]);
+		}
+	}
+	return own;
+}
+
+/* Set the values that an output has in points. */
+static void
+set_column(const RunOrder *order, int output, const MtsPoints *points,
+		   Row *rows)
+{
+	const MtsPointValues *from = &points->columns[output];
+	int column = order->bucket->outputs[output].column;
+	bool is_copied = !TupleDescAttr(order->desc, column)->attbyval;
+
+	for (int i = 0; i < points->n; i++)
+		rows[i].values[output] = from->values[i];
+	for (int i = 0; i < points->n && from->missing; i++)
+		rows[i].nulls[output] = from->missing[i];
+	for (int i = 0; i < points->n && is_copied; i++)
+		rows[i].values[output] =
+			copy_value(order, output, rows[i].values[output],
+					   rows[i].nulls[output]);
+}
+
+/* Set the values of an output that all points of a series have. */
+static void
+set_own(int output, const Row *own, const MtsPoints *points, Row *rows)
+{
+	const int *series = points->series ? points->series->series_of : NULL;
+
+	for (int i = 0; i < points->n; i++)
+	{
+		const Row *of = &own[series ? series[i] : 0];
+
+		rows[i].values[output] = of->values[output];
+		rows[i].nulls[output] = of->nulls[output];
+	}
+}
+
+/* Append copies of points, column by column. */
+static void
+copy_points(const RunOrder *order, Run *run, MtsBucket *bucket,
+			const MtsPoints *points)
+{
+	int n = bucket->noutputs;
+	const Row *own = copy_own(order, bucket, points);
+	Datum *values = palloc(points->n * n * sizeof(Datum) + 1);
+	bool *nulls = palloc0(points->n * n * sizeof(bool) + 1);
+	Size size = (run->n + points->n) * sizeof(Row);
+	Row *rows;
+
+	/* most often, they are all points of the bucket */
+	run->rows = run->rows ? repalloc_huge(run->rows, size) : palloc(size);
+	rows = run->rows + run->n;
+	run->n += points->n;
+	for (int i = 0; i < points->n; i++)
+		rows[i] = (Row){points->times[i], values + i * n, nulls + i * n};
+	for (int i = 0; i < n; i++)
+		if (points->columns[i].values)
+			set_column(order, i, points, rows);
+		else
+			set_own(i, own, points, rows);
+}
+
+/*
+ * Read and sort the rows of a bucket.  The run's memory context is a child of
+ * the current one.  That of many points begins with a block of the size that
+ * PostgreSQL keeps for the next context.
+ */
+static Run *
+read_rows(const RunOrder *order, MtsBucket *bucket)
+{
+	MemoryContext memory =
+		AllocSetContextCreate(CurrentMemoryContext, "mongo_ts_fdw run",
+							  ALLOCSET_DEFAULT_MINSIZE,
+							  bucket->table->layout.ncontainers > 0
+								  ? ALLOCSET_DEFAULT_INITSIZE
+								  : ALLOCSET_SMALL_INITSIZE,
+							  ALLOCSET_DEFAULT_MAXSIZE);
+	MemoryContext old = MemoryContextSwitchTo(memory);
+	Run *run = palloc0(sizeof(Run));
+	MtsPoints *points;
+
+	run->memory = memory;
+	while ((points = mts_bucket_points(bucket)) != NULL)
+	{
+		copy_points(order, run, bucket, points);
+		mts_bucket_take(bucket, points->n);
+	}
+	sort_rows(order, run, is_in_order_of_time(order, run));
+	run->size = MemoryContextMemAllocated(memory, false);
+	MemoryContextSwitchTo(old);
+	return run;
+}
+
+/*
+ * Store a row in an empty virtual slot.  By-reference values stay in the
+ * memory of the run.
+ */
+static void
+fill_slot(const RunOrder *order, const Row *row, TupleTableSlot *slot)
+{
+	const MtsOutput *outputs = order->bucket->outputs;
+	int noutputs = order->bucket->noutputs;
+	Row from = *row;
+	Row to = {.values = slot->tts_values, .nulls = slot->tts_isnull};
+
+	if (noutputs < order->desc->natts)
+		memset(to.nulls, true, order->desc->natts);
+	for (int i = 0; i < noutputs; i++)
+	{
+		int column = outputs[i].column;
+
+		to.values[column] = from.values[i];
+		to.nulls[column] = from.nulls[i];
+	}
+	ExecStoreVirtualTuple(slot);
+}
+
+/* ---- Runs --------------------------------------------------------------- */
 
 /* Order the runs in the heap, whose first element is the greatest. */
 static int
 compare_runs(const pairingheap_node *a, const pairingheap_node *b, void *order)
 {
-	const MtsRun *left = pairingheap_const_container(MtsRun, node, a);
-	const MtsRun *right = pairingheap_const_container(MtsRun, node, b);
+	const Run *left = pairingheap_const_container(Run, node, a);
+	const Run *right = pairingheap_const_container(Run, node, b);
 
-	return mts_run_compare(order, &right->rows[right->next],
-						   &left->rows[left->next]);
+	return compare_rows(order, &right->rows[right->next],
+						&left->rows[left->next]);
 }
 
 /* ---- The frontier ------------------------------------------------------- */
@@ -126,10 +433,10 @@ report_extreme(const MtsMerge *merge)
  * run.  If it is not a value of the column, the frontier stays.
  */
 static void
-move_extreme(MtsMerge *merge, const MtsRun *run)
+move_extreme(MtsMerge *merge, const Run *run)
 {
 	const MtsBucket *bucket = merge->scan->bucket;
-	const MtsRunColumn *column = &merge->run_order->columns[0];
+	const RunColumn *column = &merge->run_order->columns[0];
 	MtsElement element;
 	MtsError error;
 	Datum value;
@@ -142,8 +449,7 @@ move_extreme(MtsMerge *merge, const MtsRun *run)
 							   &element, &value, &isnull, &error) ||
 		isnull)
 		return;
-	if (run->n > 0 &&
-		mts_run_compare_column(column, &run->rows[0], value, false) < 0)
+	if (run->n > 0 && compare_column(column, &run->rows[0], value, false) < 0)
 		report_extreme(merge);
 	merge->extreme = value;
 	merge->has_extreme = true;
@@ -151,13 +457,13 @@ move_extreme(MtsMerge *merge, const MtsRun *run)
 
 /* Move the frontier to the last bucket read, which has become a run. */
 static void
-move_frontier(MtsMerge *merge, const MtsRun *run)
+move_frontier(MtsMerge *merge, const Run *run)
 {
 	const MtsScan *scan = merge->scan;
 	const MtsLayout *layout = &scan->table->layout;
 	const MtsUnfold *unfold = &scan->bucket->unfold;
 	/* by which MongoDB sorts last, if at all */
-	const MtsRunColumn *time =
+	const RunColumn *time =
 		&merge->run_order->columns[merge->order->nsorted - 1];
 	bool descending = time->support.ssup_reverse;
 	MtsTime start;
@@ -188,8 +494,7 @@ move_frontier(MtsMerge *merge, const MtsRun *run)
 
 /* Compare the time of a row with the frontier. */
 static int
-compare_time(const MtsMerge *merge, const MtsRunColumn *column,
-			 const MtsRow *row)
+compare_time(const MtsMerge *merge, const RunColumn *column, const Row *row)
 {
 	bool isnull = row->nulls[column->output];
 	/* the last bucket is not among the rows of a sorter */
@@ -197,28 +502,27 @@ compare_time(const MtsMerge *merge, const MtsRunColumn *column,
 	int result;
 
 	if (isnull || merge->frontier_is_null)
-		return mts_run_compare_column(column, row, (Datum) 0,
-									  merge->frontier_is_null);
+		return compare_column(column, row, (Datum) 0, merge->frontier_is_null);
 	result = (row->time > frontier) - (row->time < frontier);
 	return column->support.ssup_reverse ? -result : result;
 }
 
 /* Tell whether a row comes before what unread buckets declare. */
 static bool
-is_before_extreme(const MtsMerge *merge, const MtsRow *row)
+is_before_extreme(const MtsMerge *merge, const Row *row)
 {
 	int result;
 
 	if (!merge->has_extreme)
 		return false;
-	result = mts_run_compare_column(&merge->run_order->columns[0], row,
-									merge->extreme, false);
+	result = compare_column(&merge->run_order->columns[0], row, merge->extreme,
+							false);
 	return result < 0 || (result == 0 && merge->order->nkeys == 1);
 }
 
 /* Tell whether a row comes before all rows of unread buckets. */
 static bool
-is_first(const MtsMerge *merge, const MtsRow *row)
+is_first(const MtsMerge *merge, const Row *row)
 {
 	const MtsBucket *bucket = merge->scan->bucket;
 	const MtsSortOrder *order = merge->order;
@@ -227,7 +531,7 @@ is_first(const MtsMerge *merge, const MtsRow *row)
 		return is_before_extreme(merge, row);
 	for (int i = order->nseries; i < order->nsorted && !merge->is_at_end; i++)
 	{
-		const MtsRunColumn *column = &merge->run_order->columns[i];
+		const RunColumn *column = &merge->run_order->columns[i];
 		const SortSupportData *support = &column->support;
 		bool is_time = column->column == bucket->table->layout.time_column;
 		bool isnull =
@@ -239,9 +543,8 @@ is_first(const MtsMerge *merge, const MtsRow *row)
 			return false;
 		result = is_time
 					 ? compare_time(merge, column, row)
-					 : mts_run_compare_column(column, row,
-											  bucket->values[column->column],
-											  isnull);
+					 : compare_column(column, row,
+									  bucket->values[column->column], isnull);
 		if (result != 0)
 			return result < 0;
 	}
@@ -253,16 +556,16 @@ is_first(const MtsMerge *merge, const MtsRow *row)
 
 /* Tell whether MongoDB sorts by a bound, and rows differ in that key alone. */
 static bool
-differ_in_bound(const MtsMerge *merge, const MtsRow *a, const MtsRow *b)
+differ_in_bound(const MtsMerge *merge, const Row *a, const Row *b)
 {
 	if (!merge->order->is_by_bound)
 		return false;
 	for (int i = 0; i < merge->order->nsorted - 1; i++)
 	{
-		const MtsRunColumn *column = &merge->run_order->columns[i];
+		const RunColumn *column = &merge->run_order->columns[i];
 
-		if (mts_run_compare_column(column, a, b->values[column->output],
-								   b->nulls[column->output]) != 0)
+		if (compare_column(column, a, b->values[column->output],
+						   b->nulls[column->output]) != 0)
 			return false;
 	}
 	return true;
@@ -275,14 +578,14 @@ differ_in_bound(const MtsMerge *merge, const MtsRow *a, const MtsRow *b)
  * before.
  */
 static void
-check_order(const MtsMerge *merge, MtsRun *run)
+check_order(const MtsMerge *merge, Run *run)
 {
 	const MtsTable *table = merge->scan->table;
-	const MtsRun *current = merge->current;
+	const Run *current = merge->current;
 
 	while (current && run->next < run->n &&
-		   mts_run_compare(merge->run_order, &current->rows[current->next - 1],
-						   &run->rows[run->next]) > 0)
+		   compare_rows(merge->run_order, &current->rows[current->next - 1],
+						&run->rows[run->next]) > 0)
 	{
 		if (!differ_in_bound(merge, &current->rows[current->next - 1],
 							 &run->rows[run->next]))
@@ -302,7 +605,7 @@ check_order(const MtsMerge *merge, MtsRun *run)
 }
 
 static void
-free_run(MtsMerge *merge, MtsRun *run)
+free_run(MtsMerge *merge, Run *run)
 {
 	merge->size -= run->size;
 	MemoryContextDelete(run->memory);
@@ -322,12 +625,12 @@ keep_first(const MtsMerge *merge, MtsBucket *bucket)
 }
 
 /* Read the run of the next bucket; NULL at the end. */
-static MtsRun *
+static Run *
 read_run(MtsMerge *merge)
 {
 	MtsBucket *bucket = mts_scan_next_bucket(merge->scan);
 	MemoryContext old;
-	MtsRun *run;
+	Run *run;
 
 	if (!bucket)
 	{
@@ -336,7 +639,7 @@ read_run(MtsMerge *merge)
 	}
 	keep_first(merge, bucket);
 	old = MemoryContextSwitchTo(merge->memory);
-	run = mts_run_read(merge->run_order, bucket);
+	run = read_rows(merge->run_order, bucket);
 	MemoryContextSwitchTo(old);
 	merge->size += run->size;
 	merge->largest = Max(merge->largest, run->size);
@@ -347,7 +650,7 @@ read_run(MtsMerge *merge)
 
 /* Add a run, which may be NULL or empty, to those that are merged. */
 static void
-add_run(MtsMerge *merge, MtsRun *run)
+add_run(MtsMerge *merge, Run *run)
 {
 	if (run && run->next < run->n)
 		pairingheap_add(merge->runs, &run->node);
@@ -355,29 +658,30 @@ add_run(MtsMerge *merge, MtsRun *run)
 		free_run(merge, run);
 }
 
-static MtsRun *
+static Run *
 first_run(const MtsMerge *merge)
 {
-	return pairingheap_container(MtsRun, node, pairingheap_first(merge->runs));
+	return pairingheap_container(Run, node, pairingheap_first(merge->runs));
 }
 
 /* ---- Runs that outgrow memory ------------------------------------------- */
 
 /* Move a run to the sorter. */
 static void
-spill_run(MtsMerge *merge, MtsRun *run, TupleTableSlot *slot)
+spill_run(MtsMerge *merge, Run *run, TupleTableSlot *slot)
 {
-	MtsRun *unused = run;
+	Run *unused = run;
 
 	for (int i = run->next; i < run->n; i++)
 	{
-		mts_run_fill_slot(merge->run_order, &run->rows[i], slot);
+		fill_slot(merge->run_order, &run->rows[i], slot);
 		tuplesort_puttupleslot(merge->sorter, slot);
 		ExecClearTuple(slot);
 	}
 	if (!merge->greatest ||
-		mts_run_compare(merge->run_order, mts_run_last(merge->greatest),
-						mts_run_last(run)) < 0)
+		compare_rows(merge->run_order,
+					 &merge->greatest->rows[merge->greatest->n - 1],
+					 &run->rows[run->n - 1]) < 0)
 	{
 		unused = merge->greatest;
 		merge->greatest = run;
@@ -392,7 +696,7 @@ spill_runs(MtsMerge *merge, TupleTableSlot *slot)
 {
 	while (!pairingheap_is_empty(merge->runs))
 	{
-		MtsRun *run = first_run(merge);
+		Run *run = first_run(merge);
 
 		(void) pairingheap_remove_first(merge->runs);
 		spill_run(merge, run, slot);
@@ -433,7 +737,7 @@ begin_sorter(MtsMerge *merge, TupleTableSlot *slot)
 static void
 fill_sorter(MtsMerge *merge, TupleTableSlot *slot)
 {
-	while (!is_first(merge, mts_run_last(merge->greatest)))
+	while (!is_first(merge, &merge->greatest->rows[merge->greatest->n - 1]))
 	{
 		spill_runs(merge, slot);
 		add_run(merge, read_run(merge));
@@ -489,10 +793,10 @@ next_sorted_row(MtsMerge *merge, TupleTableSlot *slot)
 static bool
 take_first_run(MtsMerge *merge)
 {
-	MtsRun *before = merge->current;
-	MtsRun *run;
-	const MtsRun *second;
-	const MtsRow *last;
+	Run *before = merge->current;
+	Run *run;
+	const Run *second;
+	const Row *last;
 
 	if (pairingheap_is_empty(merge->runs))
 		return false;
@@ -501,10 +805,10 @@ take_first_run(MtsMerge *merge)
 		return false;
 	(void) pairingheap_remove_first(merge->runs);
 	merge->nready = 1;
-	last = mts_run_last(run);
+	last = &run->rows[run->n - 1];
 	second = pairingheap_is_empty(merge->runs) ? NULL : first_run(merge);
-	if ((!second || mts_run_compare(merge->run_order, last,
-									&second->rows[second->next]) <= 0) &&
+	if ((!second || compare_rows(merge->run_order, last,
+								 &second->rows[second->next]) <= 0) &&
 		is_first(merge, last))
 		merge->nready = run->n - run->next;
 	merge->current = run;
@@ -517,9 +821,9 @@ take_first_run(MtsMerge *merge)
 static void
 return_row(MtsMerge *merge, TupleTableSlot *slot)
 {
-	MtsRun *run = merge->current;
+	Run *run = merge->current;
 
-	mts_run_fill_slot(merge->run_order, &run->rows[run->next++], slot);
+	fill_slot(merge->run_order, &run->rows[run->next++], slot);
 	if (--merge->nready == 0 && run->next < run->n)
 		pairingheap_add(merge->runs, &run->node);
 }
@@ -532,7 +836,7 @@ next_row(MtsMerge *merge, TupleTableSlot *slot)
 
 	while (merge->nready == 0)
 	{
-		MtsRun *run;
+		Run *run;
 
 		if (merge->sorter)
 		{
@@ -611,7 +915,7 @@ mts_merge_new(MtsScan *scan, ForeignScanState *node)
 
 	merge->scan = scan;
 	merge->order = scan->spec.order;
-	merge->run_order = mts_run_order_new(scan->bucket, merge->order, desc);
+	merge->run_order = new_order(scan->bucket, merge->order, desc);
 	if (merge->order->nseries > 0)
 		merge->skip_scan = mts_skip_scan_new(scan->source, merge->order);
 	merge->memory =
