@@ -21,6 +21,9 @@
 #define SECTION_OBJECTS 0xF1
 #define SECTION_ARRAYS 0xF2
 
+/* The bytes of a block of deltas */
+#define BLOCK_SIZE 8
+
 /* An empty document */
 #define EMPTY_SIZE 5
 
@@ -34,6 +37,136 @@
 static const double factors[] = {0, 1, 10, 100, 1e4, 1e8};
 
 static const MtsElement no_value = {.key = ""};
+
+/* ---- Blocks of deltas --------------------------------------------------- */
+
+/*
+ * The shapes of blocks of 64 bits, as Simple-8b packs deltas.
+ *
+ * The lowest four bits of a block are a selector, which says how many bits
+ * each delta has.  The deltas follow from low to high bits.  If all bits of a
+ * delta are ones, it is missing; otherwise it is an unsigned number in zig-zag
+ * code.  Selectors 7 and 8 have an extension in the next four bits.  Then the
+ * lowest bits of a delta count the bits, or nibbles, that it is shifted by.
+ * Selector 15 repeats the last delta 120 times or more.
+ */
+static const MtsShape shapes[48] = {
+	/* by selector */
+	{0},
+	{4, 60, 1},
+	{4, 30, 2},
+	{4, 20, 3},
+	{4, 15, 4},
+	{4, 12, 5},
+	{4, 10, 6},
+	{0},
+	{0},
+	{4, 6, 10},
+	{4, 5, 12},
+	{4, 4, 15},
+	{4, 3, 20},
+	{4, 2, 30},
+	{4, 1, 60},
+	{8, 120, 0},
+
+	/* by the extension of selector 7 */
+	{8, 8, 7},
+	{8, 9, 6, 4, 1},
+	{8, 8, 7, 4, 1},
+	{8, 7, 8, 4, 1},
+	{8, 6, 9, 4, 1},
+	{8, 5, 11, 4, 1},
+	{8, 4, 14, 4, 1},
+	{8, 3, 18, 4, 1},
+	{8, 2, 28, 4, 1},
+	{8, 1, 56, 4, 1},
+	{0},
+	{0},
+	{0},
+	{0},
+	{0},
+	{0},
+
+	/* by the extension of selector 8 */
+	{8, 7, 8},
+	{8, 7, 8, 4, 4},
+	{8, 6, 9, 4, 4},
+	{8, 5, 11, 4, 4},
+	{8, 4, 14, 4, 4},
+	{8, 3, 18, 4, 4},
+	{8, 2, 28, 4, 4},
+	{8, 1, 56, 4, 4},
+	{8, 6, 9, 5, 4},
+	{8, 5, 11, 5, 4},
+	{8, 4, 14, 5, 4},
+	{8, 3, 18, 5, 4},
+	{8, 2, 28, 5, 4},
+	{8, 1, 56, 5, 4},
+	{0},
+	{0},
+};
+
+/*
+ * Begin with the next block, which is at eight bytes.  False if its selector
+ * is invalid; a valid block has at least one delta.
+ */
+static inline bool
+open_block(MtsBlock *block, const uint8_t *bytes)
+{
+	uint64_t word = (uint64_t) mts_words_get(bytes, BLOCK_SIZE);
+	int selector = word & 15;
+	int extension = word >> 4 & 15;
+
+	if (selector == 7 || selector == 8)
+		selector = (selector - 6) * 16 + extension;
+	block->shape = shapes[selector];
+	block->rest = word >> block->shape.head;
+	block->left = block->shape.deltas;
+	if (block->shape.bits == 0)
+		block->left *= extension + 1;
+	return block->left > 0;
+}
+
+/*
+ * Begin with the next block if it has a single delta, of 60 bits.  This is a
+ * fast path: columns of random doubles consist of such blocks.
+ */
+static inline bool
+open_single(MtsBlock *block, const uint8_t *bytes)
+{
+	uint64_t word = (uint64_t) mts_words_get(bytes, BLOCK_SIZE);
+
+	if ((word & 15) != 14)
+		return false;
+	block->shape = (MtsShape){.head = 4, .deltas = 1, .bits = 60};
+	block->rest = word >> 4;
+	block->left = 1;
+	return true;
+}
+
+/*
+ * Read the next delta; the block must have one.  A delta that is not wide has
+ * 64 bits, and a shift is modulo 64.
+ */
+static inline void
+next_delta(MtsBlock *block, bool is_wide)
+{
+	const MtsShape *shape = &block->shape;
+	uint64_t mask = (UINT64_C(1) << shape->bits) - 1;
+	uint64_t n = block->rest & mask;
+	int shift = (int) (n & ((1u << shape->count_bits) - 1)) * shape->unit;
+
+	block->left--;
+	if (shape->bits == 0)
+		return;
+	block->rest >>= shape->bits;
+	block->is_missing = n == mask;
+	n >>= shape->count_bits;
+	block->delta = mts_wide_signed(is_wide ? mts_wide_shift(n, shift)
+										   : (MtsWide){n << (shift & 63), 0});
+}
+
+/* ---- Items -------------------------------------------------------------- */
 
 typedef enum Item
 {
@@ -102,7 +235,7 @@ static bool
 start_run(MtsStream *stream, MtsElementCursor *cursor)
 {
 	uint8_t control = *cursor->at++;
-	int size = ((control & 15) + 1) * MTS_SIMPLE8B_SIZE;
+	int size = ((control & 15) + 1) * BLOCK_SIZE;
 
 	stream->factor = stream->last.type == BSON_TYPE_DOUBLE
 						 ? factors[(control >> 4) - (RUN_FIRST >> 4)]
@@ -170,11 +303,11 @@ next_entry(MtsElementCursor *cursor, MtsStream *stream)
 	}
 	if (stream->block.left == 0)
 	{
-		if (!mts_simple8b_open(&stream->block, stream->at))
+		if (!open_block(&stream->block, stream->at))
 			return MTS_NEXT_CORRUPT;
-		stream->at += MTS_SIMPLE8B_SIZE;
+		stream->at += BLOCK_SIZE;
 	}
-	mts_simple8b_next(&stream->block, mts_image_is_wide(stream->last.type));
+	next_delta(&stream->block, mts_image_is_wide(stream->last.type));
 	return apply_delta(stream) ? MTS_NEXT_OK : MTS_NEXT_CORRUPT;
 }
 
@@ -450,11 +583,11 @@ typedef struct Sum
 
 /* Add the deltas of a block. */
 static inline __attribute__((always_inline)) void
-add_deltas(Sum *sum, MtsSimple8b *block)
+add_deltas(Sum *sum, MtsBlock *block)
 {
 	while (block->left > 0)
 	{
-		mts_simple8b_next(block, false);
+		next_delta(block, false);
 		sum->step &= sum->kept;
 		sum->step += block->is_missing ? 0 : block->delta.low;
 		sum->image += block->is_missing ? 0 : sum->step;
@@ -471,7 +604,7 @@ add_deltas(Sum *sum, MtsSimple8b *block)
 static bool
 read_images(MtsStream *stream, MtsWords *words)
 {
-	MtsSimple8b block = stream->block;
+	MtsBlock block = stream->block;
 	int room = words->room - words->n;
 	Sum sum = {.image = stream->image.low,
 			   .step = stream->step.low,
@@ -480,11 +613,11 @@ read_images(MtsStream *stream, MtsWords *words)
 
 	if (mts_image_has_steps(stream->last.type))
 		sum.kept = UINT64_MAX;
-	for (; stream->at < stream->end; stream->at += MTS_SIMPLE8B_SIZE)
+	for (; stream->at < stream->end; stream->at += BLOCK_SIZE)
 	{
-		bool is_single = mts_simple8b_open_single(&block, stream->at);
+		bool is_single = open_single(&block, stream->at);
 
-		if (!is_single && !mts_simple8b_open(&block, stream->at))
+		if (!is_single && !open_block(&block, stream->at))
 			return false;
 		words->lacks_room = block.left > room;
 		if (words->lacks_room)

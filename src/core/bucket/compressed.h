@@ -9,11 +9,35 @@
 #include "core/arena.h"
 #include "core/bson/element.h"
 #include "core/bucket/image.h"
-#include "core/bucket/simple8b.h"
 #include "core/bucket/words.h"
 
 /* The subtype of binary data that are a compressed column */
 #define MTS_COMPRESSED_SUBTYPE 7
+
+/* How a block is divided */
+typedef struct MtsShape
+{
+	uint8_t head;       /* the bits before the first delta */
+	uint8_t deltas;     /* how many; 0: invalid */
+	uint8_t bits;       /* of each; 0 if the last one is repeated */
+	uint8_t count_bits; /* the lowest of these; they count a shift .. */
+	uint8_t unit;       /* .. in units of so many bits */
+} MtsShape;
+
+/*
+ * A block of deltas, as Simple-8b packs them, and the delta that was read
+ * last, which a block may repeat.  The next blocks are opened in the same
+ * struct.
+ */
+typedef struct MtsBlock
+{
+	MtsShape shape;
+	uint64_t rest; /* the deltas to come, the next one lowest */
+	int left;      /* how many */
+
+	MtsWide delta; /* zero before the first block */
+	bool is_missing;
+} MtsBlock;
 
 /* The successive values of a column, or of one field of its objects */
 typedef struct MtsStream
@@ -28,7 +52,7 @@ typedef struct MtsStream
 	double factor; /* of doubles; 0 if the deltas are those of their bits */
 	MtsWide image; /* of the last value */
 	MtsWide step;  /* between the last two */
-	MtsSimple8b block;
+	MtsBlock block;
 
 	uint8_t bytes[MTS_IMAGE_ROOM]; /* the last value if it was computed */
 } MtsStream;
@@ -54,7 +78,6 @@ typedef struct MtsCompressed
 
 	const MtsArena *arena;
 } MtsCompressed;
-
 
 extern void mts_compressed_init(MtsCompressed *column, const MtsArena *arena);
 extern bool mts_compressed_open(MtsCompressed *column,
