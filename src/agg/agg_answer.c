@@ -494,7 +494,7 @@ static void
 reserve_series(MtsAnswers *answers, const MtsBatch *batch)
 {
 	const MtsBucket *bucket = answers->input->bucket;
-	int n = batch->known.room;
+	int n = batch->series.known.room;
 
 	if (answers->series_bucket != bucket ||
 		answers->keys_version != bucket->by_series.keys.version ||
@@ -540,7 +540,7 @@ aggregate_known(MtsAnswers *answers, const MtsBatch *batch, int series,
 	NullableDatum **group = NULL;
 
 	if (answers->groups_are_of_series)
-		group = &answers->by_series[batch->series[series].known];
+		group = &answers->by_series[batch->series.items[series].known];
 	if (group && *group)
 	{
 		groups->group = *group;
@@ -575,12 +575,12 @@ aggregate_points(MtsAnswers *answers, const MtsPoints *points)
 		reserve_series(answers, batch);
 	if (!batch)
 		aggregate_series(answers, points->times, 0, points->n);
-	for (int i = 0; batch && i < batch->nseries; i++)
+	for (int i = 0; batch && i < batch->series.n; i++)
 	{
 		int from = end;
 
 		/* a series can have lost all of its points */
-		end += batch->series[i].n;
+		end += batch->series.items[i].n;
 		if (end > from)
 			aggregate_known(answers, batch, i, from, end);
 	}

@@ -475,7 +475,7 @@ convert_keys(MtsBatchReader *reader, MtsBucket *bucket, int series)
 {
 	const MtsBatch *batch = reader->batch;
 	MtsKeys *keys = &reader->keys;
-	int known = batch->series[series].known;
+	int known = batch->series.items[series].known;
 	int first = known * bucket->noutputs;
 
 	for (int i = 0; i < bucket->noutputs && !keys->are_set[known]; i++)
@@ -494,8 +494,8 @@ convert_series(MtsBatchReader *reader, MtsBucket *bucket, int series)
 	MemoryContext old = MemoryContextSwitchTo(reader->keys.context);
 	bool is_valid = true;
 
-	reserve_keys(&reader->keys, &batch->known, bucket->noutputs);
-	for (; series < batch->nseries && is_valid; series++)
+	reserve_keys(&reader->keys, &batch->series.known, bucket->noutputs);
+	for (; series < batch->series.n && is_valid; series++)
 		is_valid = convert_keys(reader, bucket, series);
 	mts_bucket_set_converting(bucket, NULL, -1);
 	MemoryContextSwitchTo(old);
@@ -511,7 +511,7 @@ append_document(MtsBatchReader *reader, MtsBucket *bucket,
 				const bson_t *document)
 {
 	MtsBatch *batch = reader->batch;
-	int nseries = batch->nseries;
+	int nseries = batch->series.n;
 	bool is_appended;
 
 	mts_bucket_set_document(bucket, document);
@@ -522,7 +522,7 @@ append_document(MtsBatchReader *reader, MtsBucket *bucket,
 		mts_typo_record(bucket);
 	if (!is_appended)
 		return false;
-	if (batch->nseries == nseries || convert_series(reader, bucket, nseries))
+	if (batch->series.n == nseries || convert_series(reader, bucket, nseries))
 		return true;
 	mts_batch_remove_last(batch);
 	return false;
@@ -583,20 +583,20 @@ select_points(const MtsBatchReader *reader, const MtsBucket *bucket,
 			words->has_missing ? words->missing : NULL, batch->n, wanted);
 		return true;
 	}
-	if (batch->nseries == 0 ||
+	if (batch->series.n == 0 ||
 		mts_batch_key(batch, 0, condition->column) == NULL)
 		return false;
-	holds = palloc(batch->nseries * sizeof(bool));
-	for (int i = 0; i < batch->nseries; i++)
+	holds = palloc(batch->series.n * sizeof(bool));
+	for (int i = 0; i < batch->series.n; i++)
 	{
-		int n = batch->series[i].known * bucket->noutputs +
+		int n = batch->series.items[i].known * bucket->noutputs +
 				(output - bucket->outputs);
 
 		holds[i] = mts_condition_holds(condition, reader->keys.values[n],
 									   reader->keys.nulls[n]);
 	}
 	for (int i = 0; i < batch->n; i++)
-		wanted[i] &= holds[batch->series_of[i]];
+		wanted[i] &= holds[batch->series.of[i]];
 	pfree(holds);
 	return true;
 }
@@ -639,7 +639,7 @@ compare_numbers(const void *a, const void *b)
 static void
 keep_extremes(const MtsBucket *bucket, MtsBatch *batch)
 {
-	int nseries = batch->nkeys > 0 ? batch->nseries : 1;
+	int nseries = batch->series.nkeys > 0 ? batch->series.n : 1;
 	int *first;
 	int read = batch->n;
 	int n = 0;
@@ -651,7 +651,7 @@ keep_extremes(const MtsBucket *bucket, MtsBatch *batch)
 	memset(first, -1, nseries * sizeof(int));
 	for (int i = 0; i < read; i++)
 	{
-		int *found = &first[batch->nkeys > 0 ? batch->series_of[i] : 0];
+		int *found = &first[batch->series.nkeys > 0 ? batch->series.of[i] : 0];
 
 		if (*found < 0 ||
 			mts_bucket_comes_first(bucket->spec.extreme, batch->times[i],
@@ -713,7 +713,7 @@ show_batch(const MtsBatchReader *reader, const MtsBucket *bucket,
 
 	points->n = batch->n;
 	points->times = batch->times;
-	points->series = batch->nkeys > 0 ? batch : NULL;
+	points->series = batch->series.nkeys > 0 ? batch : NULL;
 	points->keys = &reader->keys;
 	points->is_sorted = reader->is_of_series;
 	points->is_last = true;
@@ -762,7 +762,7 @@ read_batch(MtsBatchReader *reader, MtsBucket *bucket)
 	}
 	mts_bucket_set_converting(bucket, NULL, -1);
 	if (result != CONVERTED || !check_times(bucket, batch) ||
-		(batch->nkeys > 0 && !convert_series(reader, bucket, 0)))
+		(batch->series.nkeys > 0 && !convert_series(reader, bucket, 0)))
 		return false;
 	prefer_words(bucket, batch);
 	return true;
@@ -776,8 +776,8 @@ static bool
 is_worthwhile(const MtsBatchReader *reader, int nknown)
 {
 	const MtsBatch *batch = reader->batch;
-	int nseries =
-		reader->remembers_series ? batch->known.n - nknown : batch->nseries;
+	int nseries = reader->remembers_series ? batch->series.known.n - nknown
+										   : batch->series.n;
 
 	return !reader->is_of_series || batch->n >= LEAST_POINTS * nseries;
 }
@@ -805,7 +805,7 @@ mts_batch_reader_read(MtsBatchReader *reader, MtsBucket *bucket,
 	MemoryContextReset(bucket->points_context);
 	if (mts_batch_forget_series(batch) || reader->keys.has_failed)
 		forget_keys(&reader->keys);
-	nknown = batch->known.n;
+	nknown = batch->series.known.n;
 	is_read = read_batch(reader, bucket);
 	if (!is_read)
 		give_up(bucket, batch);

@@ -555,7 +555,7 @@ mts_bucket_enter_series(MtsBucket *bucket, int series)
 	int noutputs = bucket->noutputs;
 	const MtsOutput *output = bucket->outputs;
 	MtsPoints *points = &bucket->points;
-	int first = points->series->series[series].known * noutputs;
+	int first = points->series->series.items[series].known * noutputs;
 	const Datum *values = points->keys->values + first;
 	const bool *nulls = points->keys->nulls + first;
 
@@ -584,8 +584,8 @@ mts_bucket_next_row(MtsBucket *bucket, TupleTableSlot *slot)
 		return false;
 	i = points->next;
 	mts_bucket_take(bucket, 1);
-	if (points->series && points->series->series_of[i] != points->row_series)
-		mts_bucket_enter_series(bucket, points->series->series_of[i]);
+	if (points->series && points->series->series.of[i] != points->row_series)
+		mts_bucket_enter_series(bucket, points->series->series.of[i]);
 	if (points->slot != slot)
 		memset(slot->tts_isnull, true, bucket->table->layout.ncolumns);
 	points->slot = slot;

@@ -284,7 +284,7 @@ forget_series(MtsFirstRows *rows)
 static void
 reserve_series(MtsFirstRows *rows, const MtsBatch *series)
 {
-	int n = series->known.room;
+	int n = series->series.known.room;
 
 	if (rows->keys_version != rows->scan->bucket->at_once.keys.version)
 		forget_series(rows);
@@ -332,7 +332,7 @@ consider_series(MtsFirstRows *rows, const MtsPoints *points,
 	while (points->next < points->n)
 	{
 		int point = points->next;
-		int series = batch->series[batch->series_of[point]].known;
+		int series = batch->series.items[batch->series.of[point]].known;
 		Kept *kept = rows->by_series[series];
 		bool is_first =
 			!kept || mts_bucket_comes_first(rows->extreme,

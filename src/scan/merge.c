@@ -228,7 +228,7 @@ static Row *
 copy_own(const RunOrder *order, MtsBucket *bucket, const MtsPoints *points)
 {
 	const MtsBatch *series = points->series;
-	int n = series ? series->nseries : 1;
+	int n = series ? series->series.n : 1;
 	Row *own = palloc(n * sizeof(Row) + 1);
 
 	for (int i = 0; i < n; i++)
@@ -277,7 +277,7 @@ set_column(const RunOrder *order, int output, const MtsPoints *points,
 static void
 set_own(int output, const Row *own, const MtsPoints *points, Row *rows)
 {
-	const int *series = points->series ? points->series->series_of : NULL;
+	const int *series = points->series ? points->series->series.of : NULL;
 
 	for (int i = 0; i < points->n; i++)
 	{

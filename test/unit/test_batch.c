@@ -405,8 +405,8 @@ is_same(MtsUnfold *unfold, MtsBatch *batch, const uint8_t *bytes, size_t size,
 	for (int i = 0; i < *n; i++)
 		if (mts_unfold_next(unfold, &point) != MTS_POINT ||
 			!is_same_point(unfold, batch, i, &point) ||
-			(batch->nkeys > 0 &&
-			 !is_of_series(unfold, batch, batch->series_of[i], &point)))
+			(batch->series.nkeys > 0 &&
+			 !is_of_series(unfold, batch, batch->series.of[i], &point)))
 			return false;
 	return mts_unfold_next(unfold, &point) == MTS_DONE;
 }
@@ -476,9 +476,9 @@ is_sorted_same(MtsUnfold *unfold, const MtsBatch *batch, const bson_t *doc)
 	MtsUnfolded result;
 	int n = 0;
 
-	for (int i = 0; i < batch->nseries; i++)
+	for (int i = 0; i < batch->series.n; i++)
 	{
-		int end = n + batch->series[i].n;
+		int end = n + batch->series.items[i].n;
 
 		(void) mts_unfold_start(unfold, bson_get_data(doc), doc->len);
 		while ((result = mts_unfold_next(unfold, &point)) == MTS_POINT)
@@ -511,7 +511,7 @@ test_series(const TestTable *table)
 				  i != table->layout.time_column;
 	mts_unfold_init(&unfold, &table->layout, &ranges, arena);
 	mts_batch_init(&batch, &table->layout, wanted, keys, NULL, arena);
-	for (int turn = 0; turn < 300 && batch.nkeys > 0; turn++)
+	for (int turn = 0; turn < 300 && batch.series.nkeys > 0; turn++)
 	{
 		bucket_fill(&bucket, table, bucket_random_start(table),
 					1 + (int) random_below(BUCKET_POINTS));
@@ -526,7 +526,7 @@ test_series(const TestTable *table)
 		}
 		bson_destroy(&bucket.doc);
 	}
-	if (batch.nkeys > 0)
+	if (batch.series.nkeys > 0)
 		tap_claim("points are sorted by series");
 	mts_arena_free(arena);
 	return read > 100;
@@ -660,15 +660,15 @@ test_many_series(const TestTable *table)
 		bson_append_document_end(&minutes, &seconds);
 		bson_append_document_end(&doc, &minutes);
 		if (mts_batch_forget_series(&batch))
-			tap_fault("%d series are forgotten", batch.known.n);
+			tap_fault("%d series are forgotten", batch.series.known.n);
 		if (!is_same(&unfold, &batch, bson_get_data(&doc), doc.len, &read) ||
 			read < 0)
 			tap_fault("a bucket of %d series is read differently", n);
 		large += read > MTS_BATCH_ROOM;
 		bson_destroy(&doc);
 	}
-	if (batch.known.n > MAX_MANY)
-		tap_fault("%d series are known", batch.known.n);
+	if (batch.series.known.n > MAX_MANY)
+		tap_fault("%d series are known", batch.series.known.n);
 	tap_claim("buckets of many series are read at once");
 	mts_arena_free(arena);
 	return large;
@@ -744,7 +744,7 @@ is_same_documents(MtsUnfold *unfold, const MtsBatch *batch, const Row *rows)
 		if (!mts_unfold_start(unfold, rows[i].bytes, rows[i].size) ||
 			mts_unfold_next(unfold, &point) != MTS_POINT ||
 			point.time_is_null || !is_same_point(unfold, batch, i, &point) ||
-			!has_key(unfold, batch, batch->series_of[i]))
+			!has_key(unfold, batch, batch->series.of[i]))
 			return false;
 	}
 	return true;

@@ -37,8 +37,8 @@ count_slot_keys(const MtsBatch *batch, const MtsLayout *layout)
 {
 	int n = 0;
 
-	for (int i = 0; i < batch->nkeys; i++)
-		n += layout->columns[batch->columns[batch->keys[i]]].role ==
+	for (int i = 0; i < batch->series.nkeys; i++)
+		n += layout->columns[batch->columns[batch->series.keys[i]]].role ==
 			 MTS_ROLE_SLOT;
 	return n;
 }
@@ -81,7 +81,8 @@ choose_slot_method(const MtsBatch *batch, const MtsLayout *layout)
 			return MTS_BATCH_POINTS;
 	if (last->kind == MTS_STEP_COLUMN_KEY && layout->ncontainers == 1)
 		return MTS_BATCH_HOLDERS;
-	if (batch->nkeys > 0 || !counts_units(last) || last->unit.usecs == 0)
+	if (batch->series.nkeys > 0 || !counts_units(last) ||
+		last->unit.usecs == 0)
 		return MTS_BATCH_POINTS;
 	for (int i = 0; i < layout->ncontainers; i++)
 		if (word_of_container(batch, layout, i) < 0)
@@ -108,7 +109,8 @@ choose_method(const MtsBatch *batch, const MtsLayout *layout)
 		if (!is_whole_value(layout, &layout->columns[batch->columns[i]]))
 			return MTS_BATCH_POINTS;
 	return layout->nslots == 1 && layout->slots[0]->kind == MTS_STEP_ELEMENT &&
-				   batch->nkeys == 0 && time->format.kind == MTS_FORMAT_DATE &&
+				   batch->series.nkeys == 0 &&
+				   time->format.kind == MTS_FORMAT_DATE &&
 				   is_whole_value(layout, time)
 			   ? MTS_BATCH_COLUMNS
 			   : MTS_BATCH_POINTS;
@@ -129,13 +131,13 @@ init_columns(MtsBatch *batch, const MtsLayout *layout, const bool *values,
 
 		if (!keys[i])
 			continue;
-		if (batch->nkeys == MTS_BATCH_KEYS)
+		if (batch->series.nkeys == MTS_BATCH_KEYS)
 			return false;
 		while (column < batch->ncolumns && batch->columns[column] != i)
 			column++;
 		if (column == batch->ncolumns)
 			batch->columns[batch->ncolumns++] = i;
-		batch->keys[batch->nkeys++] = column;
+		batch->series.keys[batch->series.nkeys++] = column;
 	}
 	return true;
 }
@@ -171,17 +173,18 @@ make_room(MtsBatch *batch, int room)
 
 	batch->room = room;
 	batch->times = mts_arena_allocate(arena, room * sizeof(MtsTime));
-	batch->numbers = mts_arena_allocate(arena, 3 * room * sizeof(int64_t));
-	batch->old_missing = mts_arena_allocate(arena, room * sizeof(bool));
+	batch->spare.numbers =
+		mts_arena_allocate(arena, 3 * room * sizeof(int64_t));
+	batch->spare.old_missing = mts_arena_allocate(arena, room * sizeof(bool));
 	for (int i = 0; i < batch->nwords; i++)
 		mts_words_init(&batch->words[batch->columns[i]], room, arena);
-	if (batch->nkeys == 0)
+	if (batch->series.nkeys == 0)
 		return;
-	batch->series = mts_arena_allocate(arena, room * sizeof(MtsSeries));
-	batch->series_of = mts_arena_allocate(arena, room * sizeof(int));
-	batch->old_places = mts_arena_allocate(arena, room * sizeof(int));
-	batch->new_places = mts_arena_allocate(arena, room * sizeof(int));
-	batch->old_words = mts_arena_allocate(arena, room * sizeof(int64_t));
+	batch->series.items = mts_arena_allocate(arena, room * sizeof(MtsSeries));
+	batch->series.of = mts_arena_allocate(arena, room * sizeof(int));
+	batch->spare.old_places = mts_arena_allocate(arena, room * sizeof(int));
+	batch->spare.new_places = mts_arena_allocate(arena, room * sizeof(int));
+	batch->spare.old_words = mts_arena_allocate(arena, room * sizeof(int64_t));
 }
 
 /* Make the memory of points, series and models. */
@@ -191,13 +194,13 @@ make_memory(MtsBatch *batch)
 	const MtsArena *arena = batch->arena;
 	bool is_holder = batch->method == MTS_BATCH_HOLDERS;
 
-	if (batch->nkeys > 0)
-		mts_series_set_init(&batch->known, batch->nkeys, arena);
-	batch->nmodels = is_holder ? 1 : MTS_BATCH_MODELS;
-	batch->models =
-		mts_arena_allocate(arena, batch->nmodels * sizeof(MtsModel));
-	for (int i = 0; i < batch->nmodels; i++)
-		mts_model_init(&batch->models[i], batch->ncolumns, arena);
+	if (batch->series.nkeys > 0)
+		mts_series_set_init(&batch->series.known, batch->series.nkeys, arena);
+	batch->models.n = is_holder ? 1 : MTS_BATCH_MODELS;
+	batch->models.items =
+		mts_arena_allocate(arena, batch->models.n * sizeof(MtsModel));
+	for (int i = 0; i < batch->models.n; i++)
+		mts_model_init(&batch->models.items[i], batch->ncolumns, arena);
 	batch->point = mts_arena_allocate(arena, (batch->layout->ncontainers + 1) *
 												 sizeof(MtsElement));
 	make_room(batch, MTS_BATCH_ROOM);
@@ -232,8 +235,9 @@ mts_batch_init(MtsBatch *batch, const MtsLayout *layout, const bool *values,
 		!init_columns(batch, layout, values, keys))
 		return false;
 	batch->method = choose_method(batch, layout);
-	batch->keys_are_slots = batch->method == MTS_BATCH_HOLDERS &&
-							count_slot_keys(batch, layout) == batch->nkeys;
+	batch->series.keys_are_slots =
+		batch->method == MTS_BATCH_HOLDERS &&
+		count_slot_keys(batch, layout) == batch->series.nkeys;
 	if (batch->method == MTS_BATCH_SLOTS)
 		cover_containers(batch, layout, arena);
 	if (layout->time_column >= 0 &&
@@ -258,9 +262,9 @@ mts_batch_clear(MtsBatch *batch)
 {
 	if (!batch->times)
 		make_memory(batch);
-	for (int i = 0; i < batch->nseries; i++)
-		batch->known.series[batch->series[i].known].place = -1;
-	batch->n = batch->nseries = 0;
+	for (int i = 0; i < batch->series.n; i++)
+		batch->series.known.series[batch->series.items[i].known].place = -1;
+	batch->n = batch->series.n = 0;
 	batch->lacks_room = batch->has_unfit_keys = false;
 	for (int i = 0; i < batch->nwords; i++)
 		mts_words_clear(&batch->words[batch->columns[i]]);
@@ -279,11 +283,12 @@ bool
 mts_batch_forget_series(MtsBatch *batch)
 {
 	mts_batch_clear(batch);
-	if (batch->nkeys == 0 || !mts_series_set_is_large(&batch->known))
+	if (batch->series.nkeys == 0 ||
+		!mts_series_set_is_large(&batch->series.known))
 		return false;
-	mts_series_set_clear(&batch->known);
-	for (int i = 0; i < batch->nmodels; i++)
-		mts_model_forget(&batch->models[i]);
+	mts_series_set_clear(&batch->series.known);
+	for (int i = 0; i < batch->models.n; i++)
+		mts_model_forget(&batch->models.items[i]);
 	return true;
 }
 
@@ -291,25 +296,25 @@ mts_batch_forget_series(MtsBatch *batch)
 static inline void
 count_in_series(MtsBatch *batch, int point, int known)
 {
-	int *place = &batch->known.series[known].place;
+	int *place = &batch->series.known.series[known].place;
 
 	if (*place < 0)
 	{
-		*place = batch->nseries++;
-		batch->series[*place] = (MtsSeries){.known = known};
+		*place = batch->series.n++;
+		batch->series.items[*place] = (MtsSeries){.known = known};
 	}
-	batch->series[*place].n++;
-	batch->series_of[point] = *place;
+	batch->series.items[*place].n++;
+	batch->series.of[point] = *place;
 }
 
 /* mts_batch_key: find the key of a series in a column; NULL without one. */
 const MtsElement *
 mts_batch_key(const MtsBatch *batch, int series, int column)
 {
-	for (int i = 0; i < batch->nkeys; i++)
-		if (batch->columns[batch->keys[i]] == column)
-			return mts_series_set_keys(&batch->known,
-									   batch->series[series].known) +
+	for (int i = 0; i < batch->series.nkeys; i++)
+		if (batch->columns[batch->series.keys[i]] == column)
+			return mts_series_set_keys(&batch->series.known,
+									   batch->series.items[series].known) +
 				   i;
 	return NULL;
 }
@@ -364,19 +369,20 @@ find_series(MtsBatch *batch, MtsModel *model, const uint8_t *element)
 		const MtsElement *values = mts_model_point(model, i);
 		MtsElement keys[MTS_BATCH_KEYS];
 
-		for (int k = 0; k < batch->nkeys; k++)
+		for (int k = 0; k < batch->series.nkeys; k++)
 		{
-			keys[k] = mts_model_value(model, &values[batch->keys[k]], element);
+			keys[k] = mts_model_value(model, &values[batch->series.keys[k]],
+									  element);
 			if (!keys[k].value)
 				keys[k].value = (const uint8_t *) "";
 		}
-		model->series[i] = mts_series_set_find(&batch->known, keys);
+		model->series[i] = mts_series_set_find(&batch->series.known, keys);
 		batch->has_unfit_keys = model->series[i] < 0;
 		if (batch->has_unfit_keys)
 			return false;
 	}
 	/* the keys of slots are in the outline */
-	model->has_series = batch->keys_are_slots;
+	model->has_series = batch->series.keys_are_slots;
 	return true;
 }
 
@@ -445,11 +451,11 @@ append_like(MtsBatch *batch, MtsModel *model, const uint8_t *element,
 		if (!append_column(batch, &batch->words[batch->columns[i]], model, i,
 						   element - model->base, n))
 			return false;
-	if (batch->nkeys > 0 && !find_series(batch, model, element))
+	if (batch->series.nkeys > 0 && !find_series(batch, model, element))
 		return false;
 	for (int i = n; i < end; i++)
 		batch->times[i] = time;
-	for (int i = n; i < end && batch->nkeys > 0; i++)
+	for (int i = n; i < end && batch->series.nkeys > 0; i++)
 		count_in_series(batch, i, model->series[i - n]);
 	batch->n = end;
 	return true;
@@ -459,9 +465,9 @@ append_like(MtsBatch *batch, MtsModel *model, const uint8_t *element,
 static MtsModel *
 find_model(const MtsBatch *batch, const MtsElement *element)
 {
-	for (int i = 0; i < batch->nmodels; i++)
-		if (mts_model_matches(&batch->models[i], element))
-			return &batch->models[i];
+	for (int i = 0; i < batch->models.n; i++)
+		if (mts_model_matches(&batch->models.items[i], element))
+			return &batch->models.items[i];
 	return NULL;
 }
 
@@ -469,9 +475,9 @@ find_model(const MtsBatch *batch, const MtsElement *element)
 static MtsModel *
 new_model(MtsBatch *batch)
 {
-	MtsModel *model = &batch->models[batch->oldest];
+	MtsModel *model = &batch->models.items[batch->models.oldest];
 
-	batch->oldest = (batch->oldest + 1) % batch->nmodels;
+	batch->models.oldest = (batch->models.oldest + 1) % batch->models.n;
 	mts_model_forget(model);
 	return model;
 }
@@ -526,7 +532,7 @@ static bool
 read_like_elements(MtsBatch *batch, MtsUnfold *unfold, MtsLevel *level)
 {
 	MtsElementCursor cursor = level->cursor;
-	MtsModel *model = batch->models;
+	MtsModel *model = batch->models.items;
 	MtsElement element;
 
 	/* most often, an element is like the one before */
@@ -608,7 +614,7 @@ static bool
 read_like_holders(MtsBatch *batch, MtsUnfold *unfold)
 {
 	MtsWalk *walk = unfold->walks;
-	MtsModel *model = batch->models;
+	MtsModel *model = batch->models.items;
 	MtsLevel *level;
 	MtsElementCursor cursor;
 	MtsElement element;
@@ -703,7 +709,7 @@ unite(const int64_t *a, int na, const int64_t *b, int nb, int64_t *numbers)
 static bool
 join_words(MtsBatch *batch, int *n)
 {
-	int64_t *both = batch->numbers + batch->room;
+	int64_t *both = batch->spare.numbers + batch->room;
 
 	*n = 0;
 	for (int i = 0; i < batch->nwords; i++)
@@ -713,19 +719,20 @@ join_words(MtsBatch *batch, int *n)
 		int nwords = words->n - batch->n;
 
 		if (i > 0 && nwords == *n &&
-			memcmp(numbers, batch->numbers, nwords * sizeof(int64_t)) == 0)
+			memcmp(numbers, batch->spare.numbers, nwords * sizeof(int64_t)) ==
+				0)
 			continue;
 		if (!mts_words_ascend(words, batch->n))
 			return false;
-		*n = unite(batch->numbers, *n, numbers, nwords, both);
+		*n = unite(batch->spare.numbers, *n, numbers, nwords, both);
 		batch->lacks_room = *n > batch->room - batch->n;
 		if (batch->lacks_room)
 			return false;
-		memcpy(batch->numbers, both, *n * sizeof(int64_t));
+		memcpy(batch->spare.numbers, both, *n * sizeof(int64_t));
 	}
 	for (int i = 0; i < batch->nwords; i++)
 		mts_words_spread(&batch->words[batch->columns[i]], batch->n,
-						 batch->numbers, *n);
+						 batch->spare.numbers, *n);
 	return true;
 }
 
@@ -739,7 +746,7 @@ read_slots(MtsBatch *batch, MtsUnfold *unfold, MtsLevel *level)
 	const MtsLayout *layout = unfold->layout;
 	int64_t unit = layout->slots[layout->nslots - 1]->unit.usecs;
 	MtsTime start = level->start;
-	const int64_t *numbers = batch->numbers;
+	const int64_t *numbers = batch->spare.numbers;
 	int n = 0;
 
 	for (int i = 0; i < layout->ncontainers; i++)
@@ -897,7 +904,7 @@ read_columns(MtsBatch *batch, const MtsUnfold *unfold)
 static bool
 unfold_points(MtsBatch *batch, MtsUnfold *unfold)
 {
-	MtsModel *model = batch->models;
+	MtsModel *model = batch->models.items;
 	MtsPoint point = {.elements = batch->point};
 	MtsUnfolded result;
 
@@ -978,8 +985,8 @@ void
 mts_batch_remove_last(MtsBatch *batch)
 {
 	batch->n--;
-	if (batch->nkeys > 0)
-		batch->series[batch->series_of[batch->n]].n--;
+	if (batch->series.nkeys > 0)
+		batch->series.items[batch->series.of[batch->n]].n--;
 	for (int i = 0; i < batch->nwords; i++)
 		batch->words[batch->columns[i]].n = batch->n;
 }
@@ -1008,12 +1015,12 @@ mts_batch_select(MtsBatch *batch, const bool *wanted)
 			words->n += wanted[i];
 		}
 	}
-	for (int i = 0, to = 0; i < batch->n && batch->nkeys > 0; i++)
+	for (int i = 0, to = 0; i < batch->n && batch->series.nkeys > 0; i++)
 	{
-		int series = batch->series_of[i];
+		int series = batch->series.of[i];
 
-		batch->series[series].n -= !wanted[i];
-		batch->series_of[to] = series;
+		batch->series.items[series].n -= !wanted[i];
+		batch->series.of[to] = series;
 		to += wanted[i];
 	}
 	batch->n = n;
@@ -1035,15 +1042,15 @@ mts_batch_keep(MtsBatch *batch, const int *points, int n)
 			mts_words_move(words, points[i], i);
 		words->n = n;
 	}
-	for (int i = 0; i < batch->nseries; i++)
-		batch->series[i].n = 0;
+	for (int i = 0; i < batch->series.n; i++)
+		batch->series.items[i].n = 0;
 	for (int i = 0; i < n; i++)
 	{
 		batch->times[i] = batch->times[points[i]];
-		if (batch->nkeys > 0)
+		if (batch->series.nkeys > 0)
 		{
-			batch->series_of[i] = batch->series_of[points[i]];
-			batch->series[batch->series_of[i]].n++;
+			batch->series.of[i] = batch->series.of[points[i]];
+			batch->series.items[batch->series.of[i]].n++;
 		}
 	}
 	batch->n = n;
@@ -1053,7 +1060,7 @@ mts_batch_keep(MtsBatch *batch, const int *points, int n)
 static void
 trim(MtsBatch *batch, const MtsUnfold *unfold)
 {
-	bool *wanted = batch->old_missing;
+	bool *wanted = batch->spare.old_missing;
 
 	if (mts_ranges_cover(unfold->ranges, unfold->earliest, unfold->latest + 1))
 		return;
@@ -1171,7 +1178,7 @@ static bool
 is_sorted(const MtsBatch *batch)
 {
 	for (int i = 1; i < batch->n; i++)
-		if (batch->series_of[i] < batch->series_of[i - 1])
+		if (batch->series.of[i] < batch->series.of[i - 1])
 			return false;
 	return true;
 }
@@ -1185,20 +1192,20 @@ is_sorted(const MtsBatch *batch)
 void
 mts_batch_sort(MtsBatch *batch)
 {
-	int *to = batch->new_places;
-	int *order = batch->old_places;
-	int64_t *words = batch->old_words;
-	bool *missing = batch->old_missing;
+	int *to = batch->spare.new_places;
+	int *order = batch->spare.old_places;
+	int64_t *words = batch->spare.old_words;
+	bool *missing = batch->spare.old_missing;
 
-	if (batch->nseries < 2 || is_sorted(batch))
+	if (batch->series.n < 2 || is_sorted(batch))
 		return;
-	for (int i = 0, n = 0; i < batch->nseries; i++)
+	for (int i = 0, n = 0; i < batch->series.n; i++)
 	{
 		to[i] = n;
-		n += batch->series[i].n;
+		n += batch->series.items[i].n;
 	}
 	for (int i = 0; i < batch->n; i++)
-		order[to[batch->series_of[i]]++] = i;
+		order[to[batch->series.of[i]]++] = i;
 	memcpy(words, batch->times, batch->n * sizeof(MtsTime));
 	for (int i = 0; i < batch->n; i++)
 		batch->times[i] = words[order[i]];

@@ -39,6 +39,36 @@ typedef struct MtsSeries
 	int n;     /* points, perhaps none */
 } MtsSeries;
 
+/* The points of a batch by series, if these have keys */
+typedef struct MtsBatchSeries
+{
+	int nkeys;
+	int keys[MTS_BATCH_KEYS]; /* which of the columns that are read */
+	bool keys_are_slots;      /* those of the innermost slots */
+	MtsSeriesSet known;       /* the series of all batches */
+	int n;
+	MtsSeries *items; /* in the order of their first points */
+	int *of;          /* by point, as it was read: its series */
+} MtsBatchSeries;
+
+/* The outlines of elements that are known */
+typedef struct MtsModels
+{
+	int n;
+	int oldest; /* the one that is replaced next */
+	MtsModel *items;
+} MtsModels;
+
+/* Room to read, sort and select points */
+typedef struct MtsBatchSpare
+{
+	int64_t *numbers; /* of the points of a level, and room to unite them */
+	int *old_places;
+	int *new_places;
+	int64_t *old_words;
+	bool *old_missing;
+} MtsBatchSpare;
+
 typedef struct MtsBatch
 {
 	MtsBatchMethod method;
@@ -59,30 +89,15 @@ typedef struct MtsBatch
 	const MtsElement *document; /* that is read */
 	const MtsArena *arena; /* of what follows, which is made when points are
 							* read */
-	int64_t *numbers;  /* of the points of a level, and room to unite them */
-	MtsElement *point; /* its elements, by container */
-	int nmodels;
-	int oldest; /* the model that is replaced next */
-	MtsModel *models;
+	MtsElement *point;     /* its elements, by container */
+	MtsModels models;      /* of their elements */
 
 	/* of documents */
 	bool needs_time;       /* those without a time are unfolded */
 	const uint32_t *types; /* by column: a bit for each type of its words */
 
-	/* the points by series, if these have keys */
-	int nkeys;
-	int keys[MTS_BATCH_KEYS]; /* which of the columns that are read */
-	bool keys_are_slots;      /* those of the innermost slots */
-	MtsSeriesSet known;       /* the series of all batches */
-	int nseries;
-	MtsSeries *series; /* in the order of their first points */
-	int *series_of;    /* by point, as it was read */
-
-	/* room to sort and to select points */
-	int *old_places;
-	int *new_places;
-	int64_t *old_words;
-	bool *old_missing;
+	MtsBatchSeries series;
+	MtsBatchSpare spare;
 } MtsBatch;
 
 extern bool mts_batch_init(MtsBatch *batch, const MtsLayout *layout,
