@@ -418,12 +418,12 @@ check_times(const MtsBucket *bucket, const MtsBatch *batch)
 /* Convert an output's key of a series; false if that fails. */
 static bool
 convert_key(MtsBucket *bucket, const MtsBatch *batch, int series,
-			const MtsOutput *output, Datum *value, bool *isnull)
+			const MtsOutput *output, NullableDatum *value)
 {
 	const MtsElement *key = mts_batch_key(batch, series, output->column);
 	MtsError error;
 
-	*isnull = !key;
+	value->isnull = !key;
 	if (!key)
 		return true;
 	if (output->kind == MTS_OUTPUT_SLOT)
@@ -431,14 +431,14 @@ convert_key(MtsBucket *bucket, const MtsBatch *batch, int series,
 								  &(MtsSlotKey){.text =
 													(const char *) key->value,
 												.len = key->size},
-								  value, &error);
+								  &value->value, &error);
 	/* a type's input function raises errors, which name the point */
 	if (output->kind == MTS_OUTPUT_POINT && key->type == BSON_TYPE_UTF8 &&
 		!is_text(bucket->table->attributes[output->column].typid))
 		return false;
 	mts_bucket_set_converting(bucket, output, -1);
-	return mts_from_bson_element(output->converter, key, value, isnull,
-								 &error);
+	return mts_from_bson_element(output->converter, key, &value->value,
+								 &value->isnull, &error);
 }
 
 /* Make room for the keys of all series that the batch knows. */
@@ -446,20 +446,18 @@ static void
 reserve_keys(MtsKeys *keys, const MtsSeriesSet *known, int noutputs)
 {
 	int old = keys->room;
-	int n = known->room * noutputs;
+	Size size = known->room * noutputs * sizeof(NullableDatum);
 
 	if (old >= known->n)
 		return;
 	if (old == 0)
 	{
-		keys->values = palloc(n * sizeof(Datum));
-		keys->nulls = palloc(n * sizeof(bool));
+		keys->values = palloc(size);
 		keys->are_set = palloc(known->room * sizeof(bool));
 	}
 	else
 	{
-		keys->values = repalloc(keys->values, n * sizeof(Datum));
-		keys->nulls = repalloc(keys->nulls, n * sizeof(bool));
+		keys->values = repalloc(keys->values, size);
 		keys->are_set = repalloc(keys->are_set, known->room * sizeof(bool));
 	}
 	memset(keys->are_set + old, false, known->room - old);
@@ -467,39 +465,31 @@ reserve_keys(MtsKeys *keys, const MtsSeriesSet *known, int noutputs)
 }
 
 /*
- * Convert the keys of a series, unless they have been in an earlier bucket;
- * false if that fails.
+ * Convert the keys of series from one on, unless they have been in an earlier
+ * bucket; false if that fails.
  */
-static bool
-convert_keys(MtsBatchReader *reader, MtsBucket *bucket, int series)
-{
-	const MtsBatch *batch = reader->batch;
-	MtsKeys *keys = &reader->keys;
-	int known = batch->series.items[series].known;
-	int first = known * bucket->noutputs;
-
-	for (int i = 0; i < bucket->noutputs && !keys->are_set[known]; i++)
-		if (!convert_key(bucket, batch, series, &bucket->outputs[i],
-						 &keys->values[first + i], &keys->nulls[first + i]))
-			return false;
-	keys->are_set[known] = true;
-	return true;
-}
-
-/* Convert the keys of series from one on; false if that fails. */
 static bool
 convert_series(MtsBatchReader *reader, MtsBucket *bucket, int series)
 {
 	const MtsBatch *batch = reader->batch;
-	MemoryContext old = MemoryContextSwitchTo(reader->keys.context);
+	MtsKeys *keys = &reader->keys;
+	MemoryContext old = MemoryContextSwitchTo(keys->context);
+	int n = bucket->noutputs;
 	bool is_valid = true;
 
-	reserve_keys(&reader->keys, &batch->series.known, bucket->noutputs);
+	reserve_keys(keys, &batch->series.known, n);
 	for (; series < batch->series.n && is_valid; series++)
-		is_valid = convert_keys(reader, bucket, series);
+	{
+		int known = batch->series.items[series].known;
+
+		for (int i = 0; i < n && !keys->are_set[known] && is_valid; i++)
+			is_valid = convert_key(bucket, batch, series, &bucket->outputs[i],
+								   &keys->values[known * n + i]);
+		keys->are_set[known] = is_valid;
+	}
 	mts_bucket_set_converting(bucket, NULL, -1);
 	MemoryContextSwitchTo(old);
-	reader->keys.has_failed |= !is_valid;
+	keys->has_failed |= !is_valid;
 	return is_valid;
 }
 
@@ -589,11 +579,10 @@ select_points(const MtsBatchReader *reader, const MtsBucket *bucket,
 	holds = palloc(batch->series.n * sizeof(bool));
 	for (int i = 0; i < batch->series.n; i++)
 	{
-		int n = batch->series.items[i].known * bucket->noutputs +
-				(output - bucket->outputs);
+		NullableDatum *key = reader->keys.values + (output - bucket->outputs) +
+							 batch->series.items[i].known * bucket->noutputs;
 
-		holds[i] = mts_condition_holds(condition, reader->keys.values[n],
-									   reader->keys.nulls[n]);
+		holds[i] = mts_condition_holds(condition, key->value, key->isnull);
 	}
 	for (int i = 0; i < batch->n; i++)
 		wanted[i] &= holds[batch->series.of[i]];

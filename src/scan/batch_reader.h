@@ -15,12 +15,11 @@ struct MtsPoints;
 typedef struct MtsKeys
 {
 	MemoryContext context;
-	int version;   /* changes when the series are numbered anew */
-	int room;      /* for series */
-	Datum *values; /* by known series and output */
-	bool *nulls;
-	bool *are_set;   /* by known series: these have been converted */
-	bool has_failed; /* a conversion, which left memory behind */
+	int version;           /* changes when the series are numbered anew */
+	int room;              /* for series */
+	NullableDatum *values; /* by known series and output */
+	bool *are_set;         /* by known series: these have been converted */
+	bool has_failed;       /* a conversion, which left memory behind */
 } MtsKeys;
 
 typedef struct MtsBatchReader

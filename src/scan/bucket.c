@@ -556,8 +556,7 @@ mts_bucket_enter_series(MtsBucket *bucket, int series)
 	const MtsOutput *output = bucket->outputs;
 	MtsPoints *points = &bucket->points;
 	int first = points->series->series.items[series].known * noutputs;
-	const Datum *values = points->keys->values + first;
-	const bool *nulls = points->keys->nulls + first;
+	const NullableDatum *values = points->keys->values + first;
 
 	points->row_series = series;
 	for (int n = 0; n < noutputs; n++, output++)
@@ -565,8 +564,8 @@ mts_bucket_enter_series(MtsBucket *bucket, int series)
 		if (output->kind == MTS_OUTPUT_BUCKET &&
 			bucket->table->layout.time_kind != MTS_TIME_FLAT)
 			continue;
-		bucket->values[output->column] = values[n];
-		bucket->nulls[output->column] = nulls[n];
+		bucket->values[output->column] = values[n].value;
+		bucket->nulls[output->column] = values[n].isnull;
 	}
 }
 
