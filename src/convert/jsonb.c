@@ -308,13 +308,13 @@ append_bare(StringInfo jsonb, const MtsElement *element)
 bool
 mts_jsonb_of(const MtsElement *element, Datum *value)
 {
-	int room = element->size * 2 + 64;
-	StringInfoData jsonb = {.len = VARHDRSZ, .maxlen = room};
+	StringInfoData jsonb = {.len = VARHDRSZ};
 
-	if (GetDatabaseEncoding() != PG_UTF8 ||
+	if (GetDatabaseEncoding() != PG_UTF8 || element->type == BSON_TYPE_EOD ||
 		(element->key && !is_text(element->key, element->key_len)))
 		return false;
-	jsonb.data = palloc(room);
+	jsonb.maxlen = element->size * 2 + 64;
+	jsonb.data = palloc(jsonb.maxlen);
 	if (!append_bare(&jsonb, element) &&
 		!append_nested(&jsonb, element, MTS_MAX_DEPTH))
 		return false;
