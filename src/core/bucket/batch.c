@@ -178,11 +178,11 @@ make_room(MtsBatch *batch, int room)
 	batch->spare.old_missing = mts_arena_allocate(arena, room * sizeof(bool));
 	for (int i = 0; i < batch->nwords; i++)
 		mts_words_init(&batch->words[batch->columns[i]], room, arena);
+	batch->spare.old_places = mts_arena_allocate(arena, room * sizeof(int));
 	if (batch->series.nkeys == 0)
 		return;
 	batch->series.items = mts_arena_allocate(arena, room * sizeof(MtsSeries));
 	batch->series.of = mts_arena_allocate(arena, room * sizeof(int));
-	batch->spare.old_places = mts_arena_allocate(arena, room * sizeof(int));
 	batch->spare.new_places = mts_arena_allocate(arena, room * sizeof(int));
 	batch->spare.old_words = mts_arena_allocate(arena, room * sizeof(int64_t));
 }
@@ -993,39 +993,6 @@ mts_batch_remove_last(MtsBatch *batch)
 
 /* ---- A bucket ----------------------------------------------------------- */
 
-/* mts_batch_select: keep the wanted points of a batch that is not sorted. */
-void
-mts_batch_select(MtsBatch *batch, const bool *wanted)
-{
-	int n = 0;
-
-	for (int i = 0; i < batch->n; i++)
-	{
-		batch->times[n] = batch->times[i];
-		n += wanted[i];
-	}
-	for (int c = 0; c < batch->nwords; c++)
-	{
-		MtsWords *words = &batch->words[batch->columns[c]];
-
-		words->n = 0;
-		for (int i = 0; i < batch->n; i++)
-		{
-			mts_words_move(words, i, words->n);
-			words->n += wanted[i];
-		}
-	}
-	for (int i = 0, to = 0; i < batch->n && batch->series.nkeys > 0; i++)
-	{
-		int series = batch->series.of[i];
-
-		batch->series.items[series].n -= !wanted[i];
-		batch->series.of[to] = series;
-		to += wanted[i];
-	}
-	batch->n = n;
-}
-
 /*
  * mts_batch_keep
  *		Keep n points of a batch that is not sorted: those with these numbers,
@@ -1054,6 +1021,21 @@ mts_batch_keep(MtsBatch *batch, const int *points, int n)
 		}
 	}
 	batch->n = n;
+}
+
+/* mts_batch_select: keep the wanted points of a batch that is not sorted. */
+void
+mts_batch_select(MtsBatch *batch, const bool *wanted)
+{
+	int *points = batch->spare.old_places;
+	int n = 0;
+
+	for (int i = 0; i < batch->n; i++)
+	{
+		points[n] = i;
+		n += wanted[i];
+	}
+	mts_batch_keep(batch, points, n);
 }
 
 /* Remove the points whose times are not wanted. */
