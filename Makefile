@@ -40,7 +40,7 @@ DATA = $(sort $(wildcard $(EXTENSION)--*--*.sql))
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 PGFILEDESC = "mongo_ts_fdw - time-series buckets in MongoDB as flat tables"
 REGRESS = $(basename $(notdir $(sort $(wildcard sql/*.sql))))
-EXTRA_CLEAN = build src/*.o src/*/*.o src/core/*/*.o
+EXTRA_CLEAN = build src/*.o src/*/*.o src/core/*/*.o $(EXTENSION)--?.?.?.sql
 
 # These targets need no PGXS: it may not be installed yet, and it has a check
 # of its own.  They call make again for targets that need it.
@@ -195,9 +195,9 @@ PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 ifneq ($(and $(PGXS),$(MONGOC_LIBS)),)
 include $(PGXS)
 $(OBJS): $(HFILES)
-$(DATA_built): $(SCRIPT) $(EXTENSION).control
+$(DATA_built): $(SCRIPT) $(EXTENSION).control Makefile
 	printf '%s\n' '\echo Use "CREATE EXTENSION $(EXTENSION)" to load this file. \quit' >$@
-	for part in $(SCRIPT); do echo; cat $$part; done >>$@
+	for part in $(SCRIPT); do echo; cat $$part || exit; done >>$@
 src/mongo_ts_fdw.o src/sql/server.o: $(EXTENSION).control
 else
 # Say what is missing.  Only the targets above install packages.

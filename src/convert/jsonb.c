@@ -5,8 +5,8 @@
  * The result has the bytes that jsonb_in() gives for the value's extended
  * JSON.  A container is a header, an entry for each child, and the children;
  * those of an object are its keys and then its values, ordered by key.  See
- * utils/jsonb.h.  JsonbValueToJsonb() of a tree of values takes half as long
- * again, and returns a kilobyte of memory.
+ * utils/jsonb.h.  PostgreSQL's pushJsonbValue() and JsonbValueToJsonb() take
+ * 1.5 times as long, and leave a kilobyte of memory for each value.
  */
 #include "convert/jsonb.h"
 
@@ -317,7 +317,10 @@ mts_jsonb_of(const MtsElement *element, Datum *value)
 	jsonb.data = palloc(jsonb.maxlen);
 	if (!append_bare(&jsonb, element) &&
 		!append_nested(&jsonb, element, MTS_MAX_DEPTH))
+	{
+		pfree(jsonb.data);
 		return false;
+	}
 	SET_VARSIZE(jsonb.data, jsonb.len);
 	*value = PointerGetDatum(jsonb.data);
 	return true;
