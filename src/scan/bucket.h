@@ -194,7 +194,7 @@ mts_bucket_values(const MtsBucket *bucket, const MtsOutput *output)
 	return &bucket->points.columns[output - bucket->outputs];
 }
 
-/* Begin with a document, which is read like one before. */
+/* Set the document that is read next, as one before it was. */
 static inline void
 mts_bucket_set_document(MtsBucket *bucket, const bson_t *document)
 {

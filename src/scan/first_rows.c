@@ -7,7 +7,7 @@
  * row of a series with the least or the greatest time is kept.  Conditions are
  * checked for each row that would be kept, and again by the executor.
  *
- * If points are checked at once, they are reduced to such points (batch_reader.c),
+ * If points are checked at once, batch_reader.c reduces them to such points,
  * and no rows are made of them: their values replace those that are kept of
  * their series.  A row is made of a point whose series has none yet.
  *
