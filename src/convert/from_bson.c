@@ -674,10 +674,9 @@ convert(MtsFromBson *converter, const MtsElement *element, Datum *value,
 		case BYTEAOID:
 			return to_bytea(element, value);
 		case JSONBOID:
-			if (mts_jsonb_of(element, value))
-				return true;
-			/* FALLTHROUGH */
 		case JSONOID:
+			if (converter->typid == JSONBOID && mts_jsonb_of(element, value))
+				return true;
 			text = mts_document_value_json(element);
 			return text && call_input(converter, converter->typid, text, -1,
 									  value, error);
