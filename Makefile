@@ -21,8 +21,8 @@ CLANG_FORMAT ?= clang-format-14
 export PG_CONFIG
 WARNINGS = -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
 
-CORE = $(sort $(wildcard src/core/*.c src/core/*/*.c))
-HFILES = $(wildcard src/*.h src/*/*.h src/core/*/*.h)
+CORE = $(sort $(wildcard src/core/*.c src/core/*/*.c src/advice/infer/*.c src/advice/check/*.c))
+HFILES = $(wildcard src/*.h src/*/*.h src/*/*/*.h)
 
 # The libraries of compressors are optional.
 has = $(if $(shell pkg-config --exists $(1) 2>/dev/null && echo yes),$(2))
@@ -30,17 +30,17 @@ COMPRESS_CPPFLAGS = $(call has,zlib,-DMTS_ZLIB) $(call has,libzstd,-DMTS_ZSTD) $
 COMPRESS_LIBS = $(call has,zlib,-lz) $(call has,libzstd,-lzstd) $(call has,snappy,-lsnappy)
 
 MODULE_big = mongo_ts_fdw
-OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c src/core/*/*.c)))
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
 EXTENSION = mongo_ts_fdw
 EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(EXTENSION).control)
 # The parts of the install script, in the order of what they use
-SCRIPT = $(patsubst %,src/%.sql,sql/server admin/maintain admin/rollup admin/check_rollup admin/create_rollup \
-	admin/refresh_rollup sql/check)
+SCRIPT = $(patsubst %,src/%.sql,server admin/maintain admin/rollup admin/check_rollup admin/create_rollup \
+	admin/refresh_rollup advice/check)
 DATA = $(sort $(wildcard $(EXTENSION)--*--*.sql))
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 PGFILEDESC = "mongo_ts_fdw - time-series buckets in MongoDB as flat tables"
 REGRESS = $(basename $(notdir $(sort $(wildcard sql/*.sql))))
-EXTRA_CLEAN = build src/*.o src/*/*.o src/core/*/*.o $(EXTENSION)--?.?.?.sql
+EXTRA_CLEAN = build src/*.o src/*/*.o src/*/*/*.o $(EXTENSION)--?.?.?.sql
 
 # These targets need no PGXS: it may not be installed yet, and it has a check
 # of its own.  They call make again for targets that need it.
@@ -143,7 +143,7 @@ build/fuzz/fuzz_%: test/fuzz/fuzz_%.c test/fuzz/mutate.c $(UNIT_HELP) $(FUZZ_COR
 lint format:
 	test/deps $(CLANG_FORMAT)
 	$(CLANG_FORMAT) $(if $(filter lint,$@),--dry-run --Werror,-i) \
-		$(wildcard src/*.[ch] src/*/*.[ch] src/core/*/*.[ch] test/unit/*.[ch] test/fuzz/*.[ch] test/bench/*.[ch])
+		$(wildcard src/*.[ch] src/*/*.[ch] src/*/*/*.[ch] test/unit/*.[ch] test/fuzz/*.[ch] test/bench/*.[ch])
 	$(if $(filter lint,$@),test/lint && $(MAKE) all && $(FOREIGN_SYMBOLS))
 
 # Built in a copy, as debhelper creates files beside the sources.
@@ -198,7 +198,7 @@ $(OBJS): $(HFILES)
 $(DATA_built): $(SCRIPT) $(EXTENSION).control Makefile
 	printf '%s\n' '\echo Use "CREATE EXTENSION $(EXTENSION)" to load this file. \quit' >$@
 	for part in $(SCRIPT); do echo; cat $$part || exit; done >>$@
-src/mongo_ts_fdw.o src/sql/server.o: $(EXTENSION).control
+src/mongo_ts_fdw.o src/server.o: $(EXTENSION).control
 else
 # Say what is missing.  Only the targets above install packages.
 $(or $(MAKECMDGOALS),all):

@@ -11,6 +11,7 @@
 #include "utils/guc.h"
 
 #include "admin/launcher.h"
+#include "advice/import/import.h"
 #include "compat.h"
 #include "driver/bulk.h"
 #include "driver/command_log.h"
@@ -22,7 +23,6 @@
 #include "explain.h"
 #include "fdw_modify.h"
 #include "fdw_scan.h"
-#include "import/import.h"
 #include "plan/agg_path.h"
 #include "plan/agg_plan.h"
 #include "plan/analyze.h"

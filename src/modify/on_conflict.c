@@ -33,7 +33,7 @@
 typedef struct Refusal
 {
 	const char *collection;
-	MtsInferIndex *indexes;
+	MtsIndexFields *indexes;
 	int nindexes;
 } Refusal;
 
@@ -184,7 +184,7 @@ record_refusal(MtsWriter *writer, const MtsOp *op)
  * paths can lead to different elements of one array.
  */
 static void
-append_same_key(const bson_t *document, const MtsInferIndex *index,
+append_same_key(const bson_t *document, const MtsIndexFields *index,
 				bson_t *terms)
 {
 	bson_t *term = mts_document_new();

@@ -492,10 +492,10 @@ mts_index_ensure(MtsConnection *connection, const char *database,
  * text instead of a direction, and no fields.  Nor has one with a wildcard,
  * which is not a field.
  */
-static MtsInferIndex
+static MtsIndexFields
 list_fields(const bson_t *index)
 {
-	MtsInferIndex result = {NULL};
+	MtsIndexFields result = {NULL};
 	bson_iter_t iter, key;
 
 	if (!bson_iter_init_find(&iter, index, "key") ||
@@ -506,7 +506,7 @@ list_fields(const bson_t *index)
 	{
 		if (!BSON_ITER_HOLDS_NUMBER(&key) ||
 			strstr(bson_iter_key(&key), "$**"))
-			return (MtsInferIndex){NULL};
+			return (MtsIndexFields){NULL};
 		result.fields[result.nfields++] = pstrdup(bson_iter_key(&key));
 	}
 	return result;
@@ -519,12 +519,12 @@ list_fields(const bson_t *index)
  * An index is unique if it refuses each document now whose values equal those
  * of another one.
  */
-MtsInferIndex *
+MtsIndexFields *
 mts_index_list(MtsConnection *connection, const char *database,
 			   const char *collection, int *n)
 {
 	const bson_t *whole = mts_document_new();
-	MtsInferIndex *result = palloc(MAX_INDEXES * sizeof(MtsInferIndex));
+	MtsIndexFields *result = palloc(MAX_INDEXES * sizeof(MtsIndexFields));
 	bson_iter_t indexes;
 	bson_t index;
 

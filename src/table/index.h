@@ -8,7 +8,7 @@
 #include "postgres.h"
 #include "nodes/pg_list.h"
 
-#include "core/infer/infer.h"
+#include "core/query/index_use.h"
 #include "driver/connection.h"
 #include "table/identity.h"
 #include "table/known.h"
@@ -33,7 +33,7 @@ extern void mts_index_create(MtsConnection *connection, const char *database,
 extern const char *mts_index_find(MtsConnection *connection,
 								  const char *database, const char *collection,
 								  const bson_t *index, bool *is_named);
-extern MtsInferIndex *mts_index_list(MtsConnection *connection,
+extern MtsIndexFields *mts_index_list(MtsConnection *connection,
 									 const char *database,
 									 const char *collection, int *n);
 extern const char *mts_index_ensure(MtsConnection *connection,

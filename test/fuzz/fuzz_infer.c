@@ -7,7 +7,7 @@
  */
 #include "fuzz.h"
 
-#include "core/infer/trial.h"
+#include "advice/infer/trial.h"
 #include "core/bson/element.h"
 #include "inferred.h"
 #include "points.h"

@@ -21,7 +21,7 @@
 
 #include <bson/bson.h>
 
-#include "core/infer/survey.h"
+#include "advice/infer/survey.h"
 #include "tap.h"
 
 #define COLLECTION_DOCS 600

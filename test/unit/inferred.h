@@ -5,7 +5,7 @@
 #ifndef INFERRED_H
 #define INFERRED_H
 
-#include "core/infer/infer.h"
+#include "advice/infer/infer.h"
 
 #include "tables.h"
 #include "tap.h"

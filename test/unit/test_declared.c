@@ -2,7 +2,7 @@
  * test_declared.c
  *		Proves which path is meant by a declared field that no document has.
  */
-#include "core/check/declared.h"
+#include "advice/check/declared.h"
 #include "shell.h"
 
 typedef struct Case

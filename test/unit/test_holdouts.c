@@ -9,8 +9,8 @@
  */
 #include <ctype.h>
 
+#include "advice/infer/trial.h"
 #include "core/bucket/unfold.h"
-#include "core/infer/trial.h"
 
 #include "collection.h"
 #include "inferred.h"

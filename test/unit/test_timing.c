@@ -2,7 +2,7 @@
  * test_timing.c
  *		Proves when the times of points, and the unit of slots, are improbable.
  */
-#include "core/check/timing.h"
+#include "advice/check/timing.h"
 #include "tables.h"
 #include "tap.h"
 

@@ -2,7 +2,7 @@
  * test_twin.c
  *		Proves which documents are the same bucket.
  */
-#include "core/check/twin.h"
+#include "advice/check/twin.h"
 #include "shell.h"
 
 #define MAX_ITEMS 6

@@ -25,6 +25,14 @@ typedef struct MtsFieldUse
 /* Describes the use of a field of an index. */
 typedef MtsFieldUse (*MtsFieldUseFunction)(void *arg, const char *field);
 
+/* The dotted fields of an index, in their order */
+typedef struct MtsIndexFields
+{
+	const char **fields;
+	int nfields;
+	bool is_unique; /* no two documents have the same values */
+} MtsIndexFields;
+
 /* The use of an index */
 typedef struct MtsIndexUse
 {

@@ -10,8 +10,9 @@
 #ifndef MTS_INFER_H
 #define MTS_INFER_H
 
+#include "advice/infer/survey.h"
 #include "core/layout/layout.h"
-#include "core/infer/survey.h"
+#include "core/query/index_use.h"
 
 /*
  * Bytes of a column's name, of a time's format and of a clause, with the NUL
@@ -99,14 +100,6 @@ struct MtsInferred
 	int nalternatives;
 };
 
-/* The dotted fields of an index, in their order */
-typedef struct MtsInferIndex
-{
-	const char **fields;
-	int nfields;
-	bool is_unique; /* no two documents have the same values */
-} MtsInferIndex;
-
 /* Facts about a collection that its documents do not show */
 typedef struct MtsInferHints
 {
@@ -116,7 +109,7 @@ typedef struct MtsInferHints
 							  * is the field's */
 	const MtsClock *clock;   /* in UTC, with its parse and format */
 	const MtsClock *local; /* of another zone that buckets may use, or NULL */
-	const MtsInferIndex *indexes;
+	const MtsIndexFields *indexes;
 	int nindexes;
 	const char *const *distrusted; /* paths of fields that are not proved to be
 									* totals or bounds in all documents */

@@ -11,7 +11,7 @@
  * If a field splits the samples into groups that have different readings, each
  * group is a table.
  */
-#include "core/infer/infer_private.h"
+#include "advice/infer/infer_private.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
  * Documents that have neither the bucket's time nor a value in a container are
  * excluded: a filter of the table leaves them out.
  */
-#include "core/infer/trial.h"
-#include "core/infer/infer_private.h"
+#include "advice/infer/infer_private.h"
+#include "advice/infer/trial.h"
 
 #include <string.h>
 

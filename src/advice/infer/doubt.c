@@ -6,7 +6,7 @@
  * A remark speaks of the whole table, in the words of the documents.  What a
  * single column holds is not judged here, except if it could hold points.
  */
-#include "core/infer/infer_private.h"
+#include "advice/infer/infer_private.h"
 
 #include <stdarg.h>
 #include <stdio.h>

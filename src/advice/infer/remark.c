@@ -2,7 +2,7 @@
  * remark.c
  *		Writes the paths of nodes, and records remarks, which name assumptions.
  */
-#include "core/infer/infer_private.h"
+#include "advice/infer/infer_private.h"
 
 #include <ctype.h>
 #include <stdarg.h>

@@ -6,11 +6,11 @@
  * Queries trust what is declared.  What a document contradicts, or MongoDB has
  * not compared in time, is not declared, and the table's NOTICE says so.
  */
-#include "import/import.h"
+#include "advice/import/import.h"
 
 #include "utils/builtins.h"
 
-#include "core/infer/trial.h"
+#include "advice/infer/trial.h"
 #include "driver/document.h"
 #include "table/proof.h"
 

@@ -9,7 +9,7 @@
  * for each slot.  All spans and units come from one table.  Points with a time
  * of their own need no unit, but their times have to agree with their buckets.
  */
-#include "core/infer/infer_private.h"
+#include "advice/infer/infer_private.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
  * pattern of to_char writes, which is derived from one value, or have an
  * offset from UTC.  Times that are finer than microseconds are rounded down.
  */
-#include "core/infer/infer_private.h"
+#include "advice/infer/infer_private.h"
 
 #include <ctype.h>
 #include <math.h>

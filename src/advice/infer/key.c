@@ -13,7 +13,7 @@
  * or they are one, and what they have in common is the key.  Buckets of one
  * series do not overlap.
  */
-#include "core/infer/infer_private.h"
+#include "advice/infer/infer_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -210,7 +210,7 @@ classify(const MtsInfer *infer, int node, MtsInferType type)
 }
 
 static bool
-is_in_index(const MtsInferIndex *index, const char *field)
+is_in_index(const MtsIndexFields *index, const char *field)
 {
 	for (int i = 0; i < index->nfields; i++)
 		if (strcmp(index->fields[i], field) == 0)
@@ -240,7 +240,7 @@ add_candidate(Choice *choice, int node)
 		item->field[0] = '\0';
 	for (int i = 0; i < infer->hints->nindexes; i++)
 	{
-		const MtsInferIndex *index = &infer->hints->indexes[i];
+		const MtsIndexFields *index = &infer->hints->indexes[i];
 
 		if (is_in_index(index, item->field))
 			item->nindexes +=
@@ -427,7 +427,7 @@ find_rival(Choice *choice, bool is_series)
  * candidates and what the table's filter gives.  These are chosen.
  */
 static bool
-choose_index(Choice *choice, const MtsInferIndex *index)
+choose_index(Choice *choice, const MtsIndexFields *index)
 {
 	int known = 0;
 
@@ -692,7 +692,7 @@ mts_key_weigh_times(MtsInfer *infer)
 		field->told = count_pairs(&choice, choice.base, choice.whole, &alike);
 		for (int j = 0; j < infer->hints->nindexes; j++)
 		{
-			const MtsInferIndex *index = &infer->hints->indexes[j];
+			const MtsIndexFields *index = &infer->hints->indexes[j];
 
 			if (mts_remark_dotted(infer, field->node, path) &&
 				is_in_index(index, path) &&

@@ -11,7 +11,7 @@
  * for each element.  Both become known while the samples are counted, so they
  * are then counted again.
  */
-#include "core/infer/survey.h"
+#include "advice/infer/survey.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  *
  * Results are palloc'd in the current context.
  */
-#include "import/import.h"
+#include "advice/import/import.h"
 
 #include <math.h>
 

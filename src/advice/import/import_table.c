@@ -5,7 +5,7 @@
  * Names and options come from documents, so each one is quoted.  Nothing here
  * runs a statement.
  */
-#include "import/import.h"
+#include "advice/import/import.h"
 
 #include "catalog/pg_collation.h"
 #include "fmgr.h"
@@ -204,7 +204,7 @@ is_identified(const MtsImport *import, const MtsInferred *table)
 	for (int i = 0;
 		 i < import->nindexes && fields && !mts_import_is_in_id(table); i++)
 	{
-		const MtsInferIndex *index = &import->indexes[i];
+		const MtsIndexFields *index = &import->indexes[i];
 		bool has_only = index->is_unique, has_time = false;
 
 		for (int j = 0; j < index->nfields; j++)

@@ -7,7 +7,7 @@
  * the statement is returned to PostgreSQL, which runs it.  One NOTICE says
  * what a table assumes.
  */
-#include "import/import.h"
+#include "advice/import/import.h"
 
 #include "foreign/fdwapi.h"
 #include "miscadmin.h"

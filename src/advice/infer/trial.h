@@ -5,8 +5,8 @@
 #ifndef MTS_TRIAL_H
 #define MTS_TRIAL_H
 
+#include "advice/infer/infer.h"
 #include "core/arena.h"
-#include "core/infer/infer.h"
 
 extern bool mts_trial_build(const MtsInferred *table, const MtsClock *clock,
 							const MtsArena *arena, MtsLayout *layout);

@@ -10,7 +10,7 @@
 #include "foreign/foreign.h"
 #include "nodes/parsenodes.h"
 
-#include "core/infer/infer.h"
+#include "advice/infer/infer.h"
 #include "driver/connection.h"
 
 /* A collection, a view or a time-series collection of the database */
@@ -34,7 +34,7 @@ typedef struct MtsImport
 	MtsConnection *connection;
 	const char *only;                      /* the collection's name, or NULL */
 	const MtsImportCollection *collection; /* that is being imported */
-	MtsInferIndex *indexes;                /* of the collection */
+	MtsIndexFields *indexes;                /* of the collection */
 	int nindexes;
 	List *names;      /* Strings: those of all tables */
 	List *statements; /* char * */

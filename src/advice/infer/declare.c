@@ -3,7 +3,7 @@
  *		Declares a reading: the time, the values, the bucket's options, keys
  *		and attributes, or the fields of documents that are rows.
  */
-#include "core/infer/infer_private.h"
+#include "advice/infer/infer_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>

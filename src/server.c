@@ -24,12 +24,12 @@
 #include "utils/syscache.h"
 #include "utils/tuplestore.h"
 
+#include "advice/import/import.h"
 #include "compat.h"
 #include "driver/command.h"
 #include "driver/connection.h"
 #include "driver/cursor.h"
 #include "driver/document.h"
-#include "import/import.h"
 #include "table/known.h"
 #include "table/option.h"
 #include "table/table.h"

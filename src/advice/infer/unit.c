@@ -4,7 +4,7 @@
  *
  * A unit is an index of one table, from coarse to fine.
  */
-#include "core/infer/infer_private.h"
+#include "advice/infer/infer_private.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -10,7 +10,7 @@
  * The keys of a node have one shape.  With a unit it becomes a slot, such as
  * {hour:00}:{minute:00}, by which the keys are read.
  */
-#include "core/infer/infer_private.h"
+#include "advice/infer/infer_private.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -10,8 +10,8 @@
 #ifndef MTS_INFER_PRIVATE_H
 #define MTS_INFER_PRIVATE_H
 
+#include "advice/infer/infer.h"
 #include "core/bucket/unfold.h"
-#include "core/infer/infer.h"
 
 #define MTS_READING_CONTAINERS 64
 #define MTS_READING_COLUMNS 1000

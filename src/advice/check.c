@@ -28,9 +28,9 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
-#include "core/check/declared.h"
-#include "core/check/timing.h"
-#include "core/check/twin.h"
+#include "advice/check/declared.h"
+#include "advice/check/timing.h"
+#include "advice/check/twin.h"
 #include "driver/command.h"
 #include "driver/document.h"
 #include "plan/analyze.h"

@@ -7,7 +7,7 @@
  * the field of its name, also if the name has periods, so the path of these
  * names may be meant, too.  All text is UTF-8.
  */
-#include "core/check/declared.h"
+#include "advice/check/declared.h"
 
 #include <string.h>
 

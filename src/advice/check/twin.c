@@ -2,7 +2,7 @@
  * twin.c
  *		Find documents that are the same bucket.
  */
-#include "core/check/twin.h"
+#include "advice/check/twin.h"
 
 #include <stdlib.h>
 #include <string.h>

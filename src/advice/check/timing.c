@@ -7,7 +7,7 @@
  * except months, which have 28 days.  Then all slots lie at the start of their
  * buckets, or the buckets lie far apart.  Few buckets prove nothing.
  */
-#include "core/check/timing.h"
+#include "advice/check/timing.h"
 
 /* The unit is improbable if it is wrong by this factor in so many buckets. */
 #define IMPROBABLE_FACTOR 20

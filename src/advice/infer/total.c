@@ -9,7 +9,7 @@
  * few points: it stays a column, and the table is read-only.  So it is with
  * a field that no option declares, like an average.
  */
-#include "core/infer/infer_private.h"
+#include "advice/infer/infer_private.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
  * whose keys are data.  The fields of points are leaves, too.  A type holds
  * all sampled values without loss.
  */
-#include "core/infer/infer_private.h"
+#include "advice/infer/infer_private.h"
 
 #include <ctype.h>
 #include <math.h>
