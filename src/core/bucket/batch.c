@@ -832,7 +832,10 @@ read_container(const MtsUnfold *unfold, int container, int npoints,
 
 		if (holder->type == BSON_TYPE_BINARY)
 		{
-			if (words->takes_elements || !mts_compressed_read(holder, words) ||
+			if (!(words->takes_elements
+					  ? mts_compressed_read_elements(walk->column, holder,
+													 words)
+					  : mts_compressed_read(holder, words)) ||
 				(npoints >= 0 && words->n != npoints))
 				return false;
 		}

@@ -684,11 +684,10 @@ static bool
 append_literal(const MtsElement *literal, MtsWords *words)
 {
 	words->lacks_room = words->n == words->room;
-	if (words->lacks_room ||
-		(words->type != 0 && literal->type != words->type &&
-		 literal->type != BSON_TYPE_NULL))
-		return false;
-	return mts_words_set(words, words->n++, literal);
+	words->is_unfit = words->type != 0 && literal->type != words->type &&
+					  literal->type != BSON_TYPE_NULL;
+	return !words->lacks_room && !words->is_unfit &&
+		   mts_words_set(words, words->n++, literal);
 }
 
 /*
@@ -717,4 +716,56 @@ mts_compressed_read(const MtsElement *binary, MtsWords *words)
 						  : append_literal(&stream.last, words)))
 			return false;
 	return true;
+}
+
+/*
+ * Let a value stay that the next one may overwrite: not one in the column.
+ * False if it is an object that was put together.
+ */
+static bool
+keep_value(const MtsCompressed *column, const MtsElement *binary,
+		   MtsWords *words, MtsElement *element)
+{
+	uint8_t *bytes;
+
+	if (!element->value || (element->value >= binary->value &&
+							element->value < binary->value + binary->size))
+		return true;
+	if (element->size > MTS_IMAGE_ROOM)
+		return false;
+	if (!words->bytes)
+		words->bytes =
+			mts_arena_allocate(column->arena, words->room * MTS_IMAGE_ROOM);
+	bytes = words->bytes + words->n * MTS_IMAGE_ROOM;
+	element->value = memcpy(bytes, element->value, element->size);
+	return true;
+}
+
+/*
+ * mts_compressed_read_elements
+ *		Read all entries of a column as elements.  A null counts as missing.
+ *
+ * False if there are more entries than room, an object whose fields are
+ * compressed, or the column is malformed.
+ */
+bool
+mts_compressed_read_elements(MtsCompressed *column, const MtsElement *binary,
+							 MtsWords *words)
+{
+	MtsElement element;
+	MtsNext next;
+
+	mts_words_clear(words);
+	if (!mts_compressed_open(column, binary))
+		return false;
+	while ((next = mts_compressed_next(column, &element)) == MTS_NEXT_OK)
+	{
+		words->lacks_room = words->n == words->room;
+		if (element.type == 0)
+			element = (MtsElement){.type = BSON_TYPE_NULL};
+		if (words->lacks_room || !keep_value(column, binary, words, &element))
+			return false;
+		mts_words_set(words, words->n++, &element);
+	}
+	return next == MTS_NEXT_END;
 }

@@ -84,5 +84,8 @@ extern bool mts_compressed_open(MtsCompressed *column,
 								const MtsElement *binary);
 extern MtsNext mts_compressed_next(MtsCompressed *column, MtsElement *element);
 extern bool mts_compressed_read(const MtsElement *binary, MtsWords *words);
+extern bool mts_compressed_read_elements(MtsCompressed *column,
+										 const MtsElement *binary,
+										 MtsWords *words);
 
 #endif /* MTS_COMPRESSED_H */

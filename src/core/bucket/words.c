@@ -20,6 +20,7 @@ mts_words_init(MtsWords *words, int room, const MtsArena *arena)
 	words->missing = mts_arena_allocate(arena, room * sizeof(bool));
 	words->numbers = mts_arena_allocate(arena, room * sizeof(int64_t));
 	words->elements = NULL;
+	words->bytes = NULL;
 	if (words->takes_elements)
 		mts_words_take_elements(words, arena);
 	mts_words_clear(words);

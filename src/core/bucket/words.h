@@ -28,7 +28,10 @@ typedef struct MtsWords
 	bool lacks_room; /* for more values */
 	int64_t
 		*words; /* integers or the bits of doubles; unspecified if missing */
-	MtsElement *elements; /* in the document; unspecified if missing */
+	MtsElement *elements; /* in the document or in `bytes`; unspecified if
+						   * missing */
+	uint8_t *bytes;       /* of computed elements, MTS_IMAGE_ROOM for each, or
+						   * NULL */
 	bool *missing;
 	int64_t *numbers; /* of elements, by their keys; unspecified for others */
 } MtsWords;
