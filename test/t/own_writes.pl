@@ -316,20 +316,25 @@ END
 check_same('a cursor of many rows', $first, q{INSERT INTO TABLE SELECT timestamptz '2025-01-01Z' + i * interval '1 min', repeat('k', 100), i FROM generate_series(1, 30000) i},
 	'DECLARE c CURSOR FOR SELECT count(*), sum(v), max(k) FROM (SELECT * FROM TABLE OFFSET 0) r', $update, 'FETCH ALL c');
 
-# A scan is in the middle of a bucket when a function writes, and then all that
-# follows is read; so are other cursors, whose next batches are on their way.
-$node->safe_psql('postgres', q{ALTER FOREIGN TABLE points ADD j jsonb OPTIONS (field 'j.{minute}'), OPTIONS (ADD fetch_size '2'); ALTER TABLE local ADD j jsonb});
-my $many = q{INSERT INTO TABLE SELECT timestamptz '2025-01-01Z' + i * interval '5 min', 'k', i, jsonb_build_object('i', i) FROM generate_series(1, 600) i};
+# A scan has read a part of a bucket, whose points are read one by one, when a
+# function writes, and then all that follows is read; so are other cursors, whose
+# next batches are on their way.
+$node->safe_psql('postgres', <<'END');
+	ALTER FOREIGN TABLE points ALTER v OPTIONS (SET field 'v.{minute}.{second}'), OPTIONS (ADD collection 'seconds', ADD fetch_size '2');
+	INSERT INTO points TABLE local;
+END
+my @many = ('SET LOCAL mongo_ts_fdw.enable_column_reader = off',
+	q{INSERT INTO TABLE SELECT timestamptz '2025-01-01Z' + i * interval '6 s', 'k' || i % 2, i FROM generate_series(1, 3000) i});
 
-check_same("a write at row $_", $many, "SELECT * FROM (SELECT ts, k, v, j, CASE WHEN v = $_ THEN write_all('TABLE') END FROM TABLE OFFSET 0) r ORDER BY ts, v")
-  foreach 12, 14, 200, 599;
+check_same("a write at row $_", @many, "SELECT * FROM (SELECT ts, k, v, CASE WHEN v = $_ THEN write_all('TABLE') END FROM TABLE OFFSET 0) r ORDER BY ts, v")
+  foreach 12, 14, 1200, 2999;
 foreach my $query ('SELECT k, v FROM TABLE', 'SELECT v FROM TABLE ORDER BY ts')
 {
-	check_same_rows("$query: two cursors that have begun", $many, "DECLARE c CURSOR FOR $query", "DECLARE d CURSOR FOR $query", 'FETCH 100 c', 'FETCH 150 d', 'FETCH 100 c', $update,
+	check_same_rows("$query: two cursors that have begun", @many, "DECLARE c CURSOR FOR $query", "DECLARE d CURSOR FOR $query", 'FETCH 100 c', 'FETCH 150 d', 'FETCH 100 c', $update,
 		'FETCH 20 d', 'FETCH ALL c', $update, 'FETCH ALL d');
-	check_same_rows('.. or have returned all', $many, "DECLARE c CURSOR FOR $query", "DECLARE d CURSOR FOR $query", 'FETCH ALL c', 'FETCH ALL d', $update, 'FETCH c', 'FETCH ALL d');
+	check_same_rows('.. or have returned all', @many, "DECLARE c CURSOR FOR $query", "DECLARE d CURSOR FOR $query", 'FETCH ALL c', 'FETCH ALL d', $update, 'FETCH c', 'FETCH ALL d');
 }
-$node->safe_psql('postgres', 'ALTER FOREIGN TABLE points DROP j, OPTIONS (DROP fetch_size); ALTER TABLE local DROP j');
+$node->safe_psql('postgres', q{ALTER FOREIGN TABLE points ALTER v OPTIONS (SET field 'v.{minute}'), OPTIONS (DROP collection, DROP fetch_size)});
 
 # Cursors WITH HOLD
 foreach my $table (qw(points local))
