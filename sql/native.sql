@@ -537,26 +537,10 @@ INSERT INTO various SELECT timestamptz '2024-05-01 00:00Z' + i * interval '1 s',
 SELECT format('CALL put(''various'', %L)', json_agg(json_build_object('ts', json_build_object('$date', to_char(ts, 'YYYY-MM-DD"T"HH24:MI:SS"Z"')), 'k', 9,
     'v', i / 4.0, 't', CASE WHEN i % 4 > 0 THEN 'x' || i % 2 END)))
   FROM generate_series(0, 1999) i, LATERAL (SELECT timestamp '2024-05-03 00:00' + i * interval '1 s') s (ts) \gexec
--- Tell how a query is read, and how many rows differ if it is read otherwise.
-CREATE FUNCTION read_by(query text, OUT reader text, OUT count bigint, OUT differ bigint) LANGUAGE plpgsql AS $$
-DECLARE
-  line text;
-BEGIN
-  FOR line IN EXECUTE 'EXPLAIN (ANALYZE, VERBOSE, COSTS OFF) ' || query LOOP
-    reader := coalesce(reader, substring(line FROM 'Reader: (.*)'));
-  END LOOP;
-  EXECUTE format('CREATE TEMP TABLE by_columns ON COMMIT DROP AS %s', query);
-  SET LOCAL mongo_ts_fdw.enable_column_reader = off;
-  EXECUTE format('CREATE TEMP TABLE by_points ON COMMIT DROP AS %s', query);
-  SET LOCAL mongo_ts_fdw.enable_column_reader = on;
-  SELECT count(*) INTO count FROM by_points;
-  SELECT count(*) INTO differ FROM (
-    (TABLE by_columns EXCEPT ALL TABLE by_points) UNION ALL (TABLE by_points EXCEPT ALL TABLE by_columns)) d;
-  DROP TABLE by_columns, by_points;
-END $$;
-SELECT query, r.* FROM (VALUES
+\i sql/include/readers.sql
+SELECT query, readers(query) FROM (VALUES
   ('SELECT ts, v, t FROM various'), ('SELECT v, l FROM various WHERE k = 0'), ('SELECT ts, d FROM various WHERE k = 1'), ('SELECT m, v FROM various'),
   ('SELECT b, v FROM various'), ('SELECT j, v FROM various'), ('SELECT * FROM various WHERE t > ''t3'' AND v >= 10'),
-  ('SELECT k, count(t), min(t), max(d), sum(m), avg(v) FROM various GROUP BY k'), ('SELECT ts, v, t FROM various WHERE k = 9')) AS queries (query), read_by(query) r
+  ('SELECT k, count(t), min(t), max(d), sum(m), avg(v) FROM various GROUP BY k'), ('SELECT ts, v, t FROM various WHERE k = 9')) AS queries (query)
   ORDER BY query COLLATE "C";
 SELECT k, count(*), count(t), min(t), max(t), sum(d), sum(m), count(*) FILTER (WHERE b), count(j), sum(v) FROM various GROUP BY k ORDER BY k;

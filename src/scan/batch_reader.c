@@ -19,7 +19,7 @@
  * memory */
 #define MOST_SIZE (4 * 1024 * 1024)
 
-/* Failures after which more of them do not make the next pause longer */
+/* The number of successive failures from which on pauses are equally long */
 #define MOST_FAILURES 5
 
 /* The points that a series of documents should have in a batch */
@@ -180,9 +180,9 @@ types_of(Oid typid)
  *		rows, at once and sorted by series; false if that is not possible.
  *
  * is_value are the columns that have a value for each point, and is_key those
- * that tell series apart.  remembers_series tells that a series takes the
- * caller long when it is new, and not in later batches.  Call this before the
- * first bucket, in the memory context of the bucket.
+ * that tell series apart.  remembers_series tells that the caller looks up a
+ * series only when it is new.  Call this before the first bucket, in the
+ * memory context of the bucket.
  */
 bool
 mts_batch_reader_init_series(MtsBatchReader *reader, MtsBucket *bucket,

@@ -26,7 +26,7 @@ typedef struct MtsBatchReader
 {
 	MtsBatch *batch;       /* NULL if points cannot be read so */
 	bool is_of_series;     /* points are sorted by series */
-	bool remembers_series; /* only new series take the user long */
+	bool remembers_series; /* the caller looks up only new series */
 	bool texts_are_keys;   /* of series, when rows are read */
 	bool takes_memory;     /* some values of points are not words */
 	int failures;          /* of successive attempts */
